@@ -17,15 +17,17 @@ const temporary = `${dist}.${process.pid}`
  */
 const CHUNKS = {
   entry: ["src/cli/launch/main.ts"],
-  start: ["src/cli/process-run.ts"],
+  start: ["src/cli/process-run.ts", "src/cli/commands/chat.ts"],
+  screen: ["src/tui/full/full-ui.ts"],
   settings: ["src/config/load-config.ts", "src/config/dotenv.ts"],
   store: ["src/state/sqlite/open-store.ts"],
   talk: [
-    "src/cli/commands/chat.ts",
+    "src/cli/chat/run-chat.ts",
     "src/cli/chat/one-shot.ts",
     "src/llm/model-client.ts",
     "src/llm/wire/chat-completions/wire.ts",
   ],
+  turns: ["src/tui/conversation/conversation.ts", "src/tui/full/conversation-parts.ts"],
   mcp: ["src/mcp/prompt-commands.ts", "src/mcp/select-servers.ts", "src/mcp/servers.ts", "src/mcp/tool-entries.ts"],
   call: [
     "src/agent/dispatch/batch.ts",
@@ -53,6 +55,9 @@ const OUTPUT_OPTIONS = {
   minify: { compress: true, mangle: false, codegen: { removeWhitespace: true } },
 }
 
+/** Without the limit, the garbage of a long conversation takes 64 MB before V8 collects it. */
+const LAUNCHER_LINE = "#!/usr/bin/env -S node --max-semi-space-size=8"
+
 const bundle = await rolldown({
   cwd: root,
   input: {
@@ -61,10 +66,13 @@ const bundle = await rolldown({
     index: "src/index.ts",
   },
   platform: "node",
+  // Its paths are for types only.
+  tsconfig: false,
   external: ["@lydell/node-pty", "@silvia-odwyer/photon-node", "@vscode/ripgrep"],
   preserveEntrySignatures: "allow-extension",
   transform: { target: "node24", define: { HERMES_BUILD: JSON.stringify(buildId()) } },
   checks: { ineffectiveDynamicImport: false },
+  plugins: [withoutSdkWarnings()],
   onLog: failOnWarning,
 })
 let chunkByModule
@@ -107,9 +115,20 @@ async function buildLauncher(main) {
     transform: { target: "node18", define: { HERMES_MAIN: JSON.stringify(basename(main)) } },
     onLog: failOnWarning,
   })
-  const { output: files } = await built.generate({ ...OUTPUT_OPTIONS, banner: "#!/usr/bin/env node" })
+  const { output: files } = await built.generate({ ...OUTPUT_OPTIONS, banner: LAUNCHER_LINE })
   await built.close()
   return files[0].code
+}
+
+/** The MCP SDK writes warnings to the terminal, and some contain text of the server. What matters is in the errors that it throws. */
+function withoutSdkWarnings() {
+  return {
+    name: "without-sdk-warnings",
+    transform: {
+      filter: { id: /[/\\]@modelcontextprotocol[/\\](?:client|server)[/\\]/ },
+      handler: (code) => ({ code: code.replaceAll("console.warn(", "void ("), map: null }),
+    },
+  }
 }
 
 function failOnWarning(level, log) {

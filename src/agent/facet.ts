@@ -1,6 +1,6 @@
 import type { MemoryWrite } from "../knowledge/memory/memory-edit.ts"
 import type { ModelClient } from "../llm/model.ts"
-import type { AgentEvent, RunEnd } from "../protocol/events.ts"
+import type { AgentEvent, RunEnd, SubagentOutcome, SubagentRole } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Message, UserInput } from "../protocol/message.ts"
 import type { Access, Subject, ToolOutcome } from "../protocol/tool.ts"
@@ -55,6 +55,8 @@ export interface SessionFacet {
   /** Another process changed the conversation; its messages have been adopted. */
   historyChanged?(history: readonly Message[]): void
   memoryWritten?(write: MemoryWrite): void
+  /** A sub-agent of the session is about to work. Its own sub-agents are reported to itself. */
+  delegationStarted?(delegation: Delegation): void
   /** A sub-agent of the session has ended. */
   delegationEnded?(delegation: EndedDelegation): void
   /** Every event of a run except deltas, as surfaces receive it. */
@@ -99,10 +101,19 @@ export interface StartingTurn {
   readonly signal: AbortSignal
 }
 
-export interface EndedDelegation {
+export interface Delegation {
   readonly goal: string
+  readonly role: SubagentRole
+  /** The id of the sub-agent's session when it began. */
+  readonly childTaskId: SessionId
+}
+
+export interface EndedDelegation extends Delegation {
+  readonly status: SubagentOutcome
   readonly summary: string
+  /** Another one than at the beginning if the conversation was compressed. */
   readonly childSessionId: SessionId
+  readonly durationMs: number
 }
 
 export interface EndedTurn {

@@ -7,6 +7,7 @@ import type { AgentEvent } from "../protocol/events.ts"
 import type { Message } from "../protocol/message.ts"
 import type { ToolEntry, ToolPorts } from "../toolkit/tool.ts"
 import type {
+  Delegation,
   EndedCall,
   EndedDelegation,
   EndedTurn,
@@ -43,6 +44,7 @@ export interface Facets {
   rotated(sessions: { readonly from: SessionId; readonly to: SessionId }): void
   historyChanged(history: readonly Message[]): void
   memoryWritten(write: MemoryWrite): void
+  delegationStarted(delegation: Delegation): void
   delegationEnded(delegation: EndedDelegation): void
   turnFooters(): readonly string[]
   afterTurn(turn: EndedTurn): void
@@ -166,6 +168,9 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
     },
     memoryWritten: (write) => {
       each("memoryWritten", (facet) => facet.memoryWritten?.(write))
+    },
+    delegationStarted: (delegation) => {
+      each("delegationStarted", (facet) => facet.delegationStarted?.(delegation))
     },
     delegationEnded: (delegation) => {
       each("delegationEnded", (facet) => facet.delegationEnded?.(delegation))

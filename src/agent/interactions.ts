@@ -5,6 +5,7 @@ import type { Answer } from "../protocol/events.ts"
 export class Interactions {
   readonly #clock: Clock
   readonly #open = new Map<string, { readonly kind: Answer["kind"]; readonly resolve: (answer: Answer) => void }>()
+  readonly #watchers = new Set<(areOpen: boolean) => void>()
   #count = 0
 
   constructor(clock: Clock) {
@@ -25,6 +26,17 @@ export class Interactions {
     return true
   }
 
+  /** Calls back when the first question opens and when the last one is settled. Returns a function that ends it. */
+  watch(changed: (areOpen: boolean) => void): () => void {
+    this.#watchers.add(changed)
+    if (this.#open.size > 0) changed(true)
+    return () => this.#watchers.delete(changed)
+  }
+
+  #emit(): void {
+    for (const changed of this.#watchers) changed(this.#open.size > 0)
+  }
+
   /** Opens a question under this id and waits for its answer. */
   async wait<Kind extends Answer["kind"]>(
     request: { readonly id: string; readonly kind: Kind; readonly timeoutMs: number },
@@ -33,6 +45,7 @@ export class Interactions {
     if (signal.aborted) return "interrupted"
     const { promise, resolve } = Promise.withResolvers<Answer>()
     this.#open.set(request.id, { kind: request.kind, resolve })
+    this.#emit()
     const waiting = new AbortController()
     const limits = AbortSignal.any([signal, waiting.signal])
     const timeout = isTimed(request.timeoutMs)
@@ -50,6 +63,7 @@ export class Interactions {
       return isKind(first, request.kind) ? first : "interrupted"
     } finally {
       this.#open.delete(request.id)
+      this.#emit()
       waiting.abort()
     }
   }

@@ -1,10 +1,12 @@
-import { hasCarriers, withoutCarriers } from "../protocol/message.ts"
+import { contentText, hasCarriers, withoutCarriers } from "../protocol/message.ts"
 import type { Message, SentForm } from "../protocol/message.ts"
 
 /** Converts a stored message to the form in which it is sent. Called when a session is loaded: histories in memory hold the sent form. */
 export function toSentForm(stored: Message): Message {
   if (stored.role === "system" || stored.shown === undefined) return stored
   const { shown, ...message } = stored
+  if (message.role === "user" && shown.content !== undefined)
+    return { ...message, content: shown.content, typed: message.typed ?? contentText(message.content) }
   if (message.role !== "assistant") return { ...message, content: shown.content ?? message.content }
   const shortened = shown.arguments ?? {}
   const calls = message.tool_calls?.map((call) => {

@@ -33,7 +33,10 @@ import type { FacetFactory } from "./session/facet-context.ts"
 import { openWorkingDirectory } from "./session/open-working-directory.ts"
 import type { WorkingDirectory, WorkingDirectoryRequest } from "./session/working-directory.ts"
 import type { PromptPreview, PromptPreviewOptions } from "./session/preview-prompt.ts"
+import { createBackgroundTasks } from "./services/background-tasks.ts"
+import type { BackgroundTasks } from "./services/background-tasks.ts"
 import { createBackgroundProcesses } from "./services/background-processes.ts"
+import type { BackgroundProcesses } from "./services/background-processes.ts"
 import { createMcpService } from "./services/mcp-servers.ts"
 import type { McpReload } from "./services/mcp-servers.ts"
 import type { PluginService } from "./services/plugin-service.ts"
@@ -48,8 +51,12 @@ import { createStores } from "./services/stores.ts"
 export interface App {
   readonly config: Config
   readonly home: Home
+  /** The variables of the process and of `.env`. */
+  readonly environment: Environment
   readonly clock: Clock
+  readonly log: Logger
   readonly redactor: Redactor
+  readonly version: string
   /** Opened on first use; rejects with a `StoreError` when the file cannot be used. */
   store(): Promise<SessionStore>
   chooseModel(selection: ModelSelection): Result<ChosenModel, ModelChoiceFailure>
@@ -69,12 +76,20 @@ export interface App {
   /** Reads the settings of the MCP servers again and connects to all of them. */
   reloadMcp(signal: AbortSignal): Promise<McpReload>
   toolsetProblem(names: readonly string[]): ToolsetProblem
+  /** The toolsets that have tools, with them. */
+  toolsets(): readonly ToolsetTools[]
+  /** Reads `.env` again. What is chosen later uses the new values. */
+  reloadEnvironment(): EnvironmentReload
   /** The slash commands of plugins. */
   pluginCommands(): readonly PluginCommand[]
   /** Their commands of the command line. */
   pluginCliCommands(): readonly PluginCliCommand[]
   /** The sub-agents of all sessions. */
   readonly subAgents: Pick<SubAgents, "isPaused" | "setPaused" | "tree" | "stop" | "stopAll" | "steer">
+  /** The tasks that the user has started in the background. */
+  readonly backgroundTasks: Omit<BackgroundTasks, "add" | "close">
+  /** The background processes of all sessions. */
+  readonly processes: Pick<BackgroundProcesses, "open">
   close(): Promise<void>
   /** Kills everything that sessions still run, without waiting. For a process that must exit at once. */
   abandon(): void
@@ -88,10 +103,24 @@ export interface AppOptions {
   readonly log: Logger
   readonly redactor: Redactor
   readonly version: string
+  /** Reads `.env` into `environment` again. Default: nothing is read. */
+  readonly reloadEnvironment?: () => EnvironmentReload
   readonly memoryProviders?: readonly MemoryProvider[]
   readonly plugins?: PluginService
   /** Further capabilities of each session, after the built-in ones. */
   readonly facets?: readonly FacetFactory[]
+}
+
+export interface EnvironmentReload {
+  /** How many variables have other values now. */
+  readonly changed: number
+  /** For the user. */
+  readonly warnings: readonly string[]
+}
+
+export interface ToolsetTools {
+  readonly name: string
+  readonly tools: readonly string[]
 }
 
 export interface ToolsetProblem {
@@ -111,6 +140,7 @@ export function createApp(options: AppOptions): App {
   const facets = [...FACETS, ...(options.facets ?? [])]
   const childFacets = [...CHILD_FACETS, ...(options.facets ?? [])]
   const subAgents = createSubAgents()
+  const backgroundTasks = createBackgroundTasks(options)
   const { plugins } = options
   const contributed = plugins?.loaded.all() ?? []
   for (const { tool, plugin } of contributed.flatMap(({ overrides }) => overrides)) {
@@ -130,6 +160,8 @@ export function createApp(options: AppOptions): App {
     mcp,
     prewarm,
     subAgents,
+    backgroundTasks,
+    openTask: (task) => openSession(task, services, facets),
     openChild: (child) => openSession(child, services, childFacets),
     pendingWrites: createPendingWrites(),
     audit: createAuditFile(options),
@@ -137,13 +169,17 @@ export function createApp(options: AppOptions): App {
     machine: createLocalMachine(),
     idleSockets: createIdleSockets(),
     workspaces: new Set(),
+    conversations: new Set(),
   }
 
   return {
     config,
     home: options.home,
+    environment: options.environment,
     clock,
+    log: options.log,
     redactor: options.redactor,
+    version: options.version,
     store,
     chooseModel: (selection) => chooseModelFor(options, selection),
     findLocalModel: (wanted) => findLocalModel(options, wanted),
@@ -173,17 +209,30 @@ export function createApp(options: AppOptions): App {
       )
       return { unknown, anyKnown: unknown.length < names.length }
     },
+    toolsets: () => {
+      const added = contributed.flatMap(({ tools }) => tools)
+      const byToolset = Map.groupBy([...registry.snapshot().tools.values(), ...added], ({ toolset }) => toolset)
+      return Array.from(byToolset, ([name, tools]) => ({
+        name,
+        tools: tools.map((tool) => tool.name).toSorted(),
+      })).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    },
+    reloadEnvironment: () => options.reloadEnvironment?.() ?? { changed: 0, warnings: [] },
     subAgents,
+    backgroundTasks,
+    processes,
     pluginCliCommands: () => plugins?.loaded.all().flatMap(({ cliCommands }) => cliCommands) ?? [],
     pluginCommands: () => plugins?.loaded.all().flatMap(({ commands }) => commands) ?? [],
     close: async () => {
       prewarm.close()
+      await backgroundTasks.close()
       await subAgents.close()
       await Promise.all([processes.close(), mcp.close(), plugins?.close()])
       services.machine.dispose()
       await services.pendingWrites.settled()
       services.audit.flush()
       await stores.close((opened) => pruneSessions(opened, services))
+      await plugins?.release()
     },
     abandon: () => {
       for (const workspace of services.workspaces) workspace.abandon()

@@ -1,27 +1,26 @@
-import { existsSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync } from "node:fs"
 
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { systemClock } from "../base/clock.ts"
-import { parseJson } from "../base/json.ts"
 import type { LogSink } from "../base/logger.ts"
 import { createFileLogger } from "../base/file-logger.ts"
 import { createRedactor } from "../base/redact.ts"
 import { DEFAULT_IDENTITY } from "../agent/prompt/build-prompt.ts"
 import { readAuth } from "../config/auth-file.ts"
-import { loadDotenv } from "../config/dotenv.ts"
+import { loadDotenv, reloadDotenv } from "../config/dotenv.ts"
 import type { LoadedDotenv } from "../config/dotenv.ts"
-import type { Environment } from "../config/environment.ts"
+import { replaceableEnvironment } from "../config/environment.ts"
+import type { Environment, ReplaceableEnvironment } from "../config/environment.ts"
 import { brokenFileWarning } from "../config/config-file.ts"
 import type { ConfigProblem } from "../config/config-problem.ts"
 import { ensureHome } from "../config/home.ts"
 import type { Home } from "../config/home.ts"
-import { addressPasswords, isSecretKey, secretValuesIn } from "../config/secrets.ts"
 import { loadConfig } from "../config/load-config.ts"
 import type { LoadOptions } from "../config/load-config.ts"
 import { hasLogins } from "../config/stored-logins.ts"
 import { createApp } from "./app.ts"
-import type { App } from "./app.ts"
+import { secretValues } from "./secret-values.ts"
+import type { App, EnvironmentReload } from "./app.ts"
 import { mayHavePlugins } from "../plugins/may-have-plugins.ts"
 import type { PluginService, PluginServiceOptions } from "./services/plugin-service.ts"
 import type { FacetFactory } from "./session/facet-context.ts"
@@ -35,6 +34,8 @@ export interface StartAppOptions {
   readonly extraSinks?: readonly LogSink[]
   /** Further capabilities of each session. */
   readonly facets?: readonly FacetFactory[]
+  /** The commands of the surface, which plugins cannot replace. Called only when there are plugins. */
+  readonly ownCommands?: PluginServiceOptions["ownCommands"]
 }
 
 export interface StartedApp {
@@ -55,7 +56,8 @@ export async function startApp(options: StartAppOptions): Promise<StartedApp> {
   ensureHome(home, options.environment)
   if (fresh) seedSoul(home)
   const dotenv = loadDotenv(home, options.environment)
-  const { environment } = dotenv
+  const live = replaceableEnvironment(dotenv.environment)
+  const { environment } = live
   const config = await loadConfig({
     home,
     environment,
@@ -81,6 +83,7 @@ export async function startApp(options: StartAppOptions): Promise<StartedApp> {
         clock: systemClock,
         log: log.child("plugins"),
         version: options.version,
+        ...(options.ownCommands === undefined ? {} : { ownCommands: options.ownCommands }),
       })
     : undefined
   const app = createApp({
@@ -91,6 +94,12 @@ export async function startApp(options: StartAppOptions): Promise<StartedApp> {
     log: log.child("agent"),
     redactor,
     version: options.version,
+    reloadEnvironment: reloaderOf({
+      home,
+      live,
+      names: dotenv.names,
+      secretsChanged: () => redactor.addSecrets(secretValues({ environment, config, home })),
+    }),
     ...(plugins === undefined ? {} : { plugins: plugins.service }),
     ...(options.facets === undefined ? {} : { facets: options.facets }),
   })
@@ -99,6 +108,28 @@ export async function startApp(options: StartAppOptions): Promise<StartedApp> {
   for (const warning of warnings) log.warning(warning)
   const safetyWarnings = config.problems.filter(({ restrictsLess }) => restrictsLess === true).map(problemText)
   return { app, environment, warnings, safetyWarnings, unusableFiles: unusable }
+}
+
+/** Reads `.env` again each time it is called. New secrets are masked before they can be used. */
+function reloaderOf({
+  home,
+  live,
+  names,
+  secretsChanged,
+}: {
+  readonly home: Home
+  readonly live: ReplaceableEnvironment
+  readonly names: readonly string[]
+  readonly secretsChanged: () => void
+}): () => EnvironmentReload {
+  let known = names
+  return () => {
+    const reloaded = reloadDotenv(home, live.current(), known)
+    known = reloaded.names
+    live.replace(reloaded.environment)
+    secretsChanged()
+    return { changed: reloaded.changed, warnings: reloaded.warnings }
+  }
 }
 
 /** The plugins, and the settings with the model providers that they bring. */
@@ -138,36 +169,4 @@ function configWarnings(config: App["config"], home: Home): readonly string[] {
 
 function problemText({ message, fix }: ConfigProblem): string {
   return `${message}; ${fix}`
-}
-
-const MIN_SECRET_CHARS = 8
-
-/**
- * The values to redact wherever they appear: every value in the environment, config.yaml and auth.json whose name marks it as a
- * secret, and every password in a URL.
- */
-function secretValues({
-  environment,
-  config,
-  home,
-}: Pick<App, "config" | "home"> & { readonly environment: Environment }): readonly string[] {
-  const fromEnvironment = environment.names().flatMap((name) => {
-    const value = environment.get(name) ?? ""
-    if (isSecretKey(name)) return [value]
-    return value.includes("://") ? addressPasswords(value) : []
-  })
-  return [...fromEnvironment, ...secretValuesIn(config.user()), ...secretValuesIn(logins(home))].filter(
-    (value) => value.length >= MIN_SECRET_CHARS,
-  )
-}
-
-function logins(home: Home): readonly unknown[] {
-  return [...new Set([home.path, home.root])].map((folder) => {
-    try {
-      return parseJson(readFileSync(join(folder, "auth.json"), "utf8"))
-    } catch {
-      // There is no login, or the file cannot be read; the code that needs a login reports that.
-      return undefined
-    }
-  })
 }

@@ -20,10 +20,15 @@ test.each([
 
 test.each([
   [0, "0s"],
-  [59, "59s"],
+  [59.4, "59s"],
+  [59.6, "1m"],
+  [89, "1m"],
+  [90, "2m"],
   [120, "2m"],
+  [3599, "1h"],
   [3600, "1h"],
   [3660, "1h 1m"],
+  [86_399, "1.0d"],
   [90_000, "1.0d"],
 ])("%d seconds are %s", (seconds, shown) => {
   expect(compactDuration(seconds)).toBe(shown)

@@ -15,12 +15,12 @@ export function compactCount(count: number): string {
 
 const UNITS = ["K", "M", "B"] as const
 
-/** A short duration: `59s`, `2m`, `1h 1m`, `1.0d`. */
+/** A short duration, rounded: `59s`, `2m`, `1h 1m`, `1.0d`. */
 export function compactDuration(seconds: number): string {
-  const whole = Math.floor(seconds)
+  const whole = Math.round(seconds)
   if (whole < 60) return `${whole}s`
-  if (whole < 3600) return `${Math.floor(whole / 60)}m`
-  if (whole >= 86_400) return `${(whole / 86_400).toFixed(1)}d`
-  const minutes = Math.floor((whole % 3600) / 60)
-  return `${Math.floor(whole / 3600)}h${minutes === 0 ? "" : ` ${minutes}m`}`
+  const minutes = Math.round(seconds / 60)
+  if (minutes < 60) return `${minutes}m`
+  if (minutes >= 24 * 60) return `${(seconds / 86_400).toFixed(1)}d`
+  return `${Math.floor(minutes / 60)}h${minutes % 60 === 0 ? "" : ` ${minutes % 60}m`}`
 }

@@ -88,6 +88,8 @@ const PRIVATE_IPV6 = [
   ["::", 128],
   ["::1", 128],
   ["100::", 64],
+  // Teredo: the addresses stand for IPv4 addresses behind a relay.
+  ["2001::", 32],
   ["2001:db8::", 32],
   ["fc00::", 7],
   ["fe80::", 10],

@@ -1,3 +1,4 @@
+import { isClaimed } from "../base/uncaught-error.ts"
 import { processEnvironment } from "../config/environment.ts"
 import { COMMAND_TREE } from "./command-table/command-tree.ts"
 import { runCommandLine } from "./run-command-line.ts"
@@ -62,11 +63,14 @@ function listenForSignals(interruption: AbortController): void {
   }
 }
 
-/** Rejects when an error was thrown outside of awaited code, which is a bug. */
+/** Rejects when an error was thrown outside of awaited code, which is a bug, unless a plugin threw it. */
 function listenForCrash(): Promise<never> {
   const crash = Promise.withResolvers<never>()
-  process.on("uncaughtException", crash.reject)
-  process.on("unhandledRejection", crash.reject)
+  const crashed = (error: unknown): void => {
+    if (!isClaimed(error)) crash.reject(error)
+  }
+  process.on("uncaughtException", crashed)
+  process.on("unhandledRejection", crashed)
   return crash.promise
 }
 

@@ -1,15 +1,21 @@
 import type { App } from "../app/app.ts"
 import { compactCount, compactDuration } from "../base/compact-count.ts"
 import { ellipsize } from "../base/text.ts"
-import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
+import { NOTHING_CHOSEN, reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
 /** `/agents`: shows the sub-agents, and pauses, stops or steers them. */
 export const agentsCommand: SlashCommand = {
   name: "agents",
+  category: "tools",
   aliases: ["tasks"],
   help: "show, pause, stop or steer sub-agents",
   argument: "[pause | resume | stop ID | steer ID TEXT]",
-  run: (argument, { app }: SlashContext): Promise<SlashOutcome> => Promise.resolve(reply(answer(argument.trim(), app))),
+  run: async (argument, { app, pick }: SlashContext): Promise<SlashOutcome> => {
+    if (argument.trim() !== "" || pick === undefined) return reply(answer(argument.trim(), app))
+    const { agentList } = await import("./lists/agent-list.ts")
+    await pick(agentList(app))
+    return NOTHING_CHOSEN
+  },
 }
 
 const USAGE = "Usage: /agents, /agents pause, /agents resume, /agents stop ID, /agents steer ID TEXT."

@@ -6,6 +6,7 @@ import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "
 /** `/branch`: continues in a copy of this conversation, from its end or from an earlier message. */
 export const branchCommand: SlashCommand = {
   name: "branch",
+  category: "conversation",
   aliases: ["fork"],
   help: "continue in a copy of this conversation",
   argument: "[--from [MESSAGE]] [NAME]",

@@ -5,6 +5,7 @@ import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "
 /** `/compress`: compresses the conversation now, with a focus topic, or everything except the last exchanges. */
 export const compressCommand: SlashCommand = {
   name: "compress",
+  category: "conversation",
   help: "summarise older messages to free context",
   argument: "[here [N] | TOPIC]",
   idleOnly: true,

@@ -7,6 +7,7 @@ import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "
 /** `/learnings`: lists the errors and fixes of earlier sessions, or removes one. */
 export const learningsCommand: SlashCommand = {
   name: "learnings",
+  category: "knowledge",
   help: "list errors and their fixes from earlier sessions, or remove one",
   argument: "[remove ID]",
   run: listOrRemove,

@@ -15,6 +15,7 @@ import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "
 /** `/memory`: shows the memory files, and approves or discards pending changes (`memory.write_approval`). */
 export const memoryCommand: SlashCommand = {
   name: "memory",
+  category: "knowledge",
   help: "show the memory files, approve or discard pending changes",
   argument: "[pending | approve ID|all | discard ID|all]",
   run: showOrReview,

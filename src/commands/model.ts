@@ -7,19 +7,23 @@ import {
 } from "../app/services/prepare-model-switch.ts"
 import { compactCount } from "../base/compact-count.ts"
 import { asSentence } from "../base/sentence.ts"
-import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
+import type { PickChoice } from "./choice-list.ts"
+import { NOTHING_CHOSEN, reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
 /** `/model`: shows the model of this conversation, or continues with another one. */
 export const modelCommand: SlashCommand = {
   name: "model",
+  category: "model",
   help: "show the model, or switch to another one",
   argument: "[NAME] [--provider P] [--global] [--refresh]",
+  completes: "model",
   run: showOrSwitchModel,
 }
 
 /** When anything fails, the model stays the same. */
 async function showOrSwitchModel(argument: string, context: SlashContext): Promise<SlashOutcome> {
-  const { app, session, signal } = context
+  const { app, session } = context
+  if (argument.trim() === "" && context.pick !== undefined) return await pickModel(context.pick, context)
   const parsed = parseModelWords(argument, app)
   if (!parsed.ok) return reply(asSentence(parsed.error))
   const { model, provider, refresh, global } = parsed.value
@@ -29,15 +33,26 @@ async function showOrSwitchModel(argument: string, context: SlashContext): Promi
     const known = await findModelFacts(facts.provider, facts.model)
     return reply([`${facts.model} (${facts.provider})`, ...factLines(known), ...refreshed, HOW_TO_CHANGE].join("\n"))
   }
-  const prepared = await prepareModelSwitch(
-    { model, provider },
-    { app, currentProvider: session.facts.provider, signal },
-  )
-  const lines = prepared.ok
-    ? await confirmAndSwitch(prepared.value, { isDefault: global }, context)
-    : // Not capitalised, because it may start with the name of a provider.
-      [`${prepared.error}.`]
+  const lines = await switchTo({ model, provider }, { isDefault: global }, context)
   return reply([...refreshed, ...lines].join("\n"))
+}
+
+async function pickModel(pick: PickChoice, context: SlashContext): Promise<SlashOutcome> {
+  const { LATER_SESSIONS, modelList } = await import("./lists/model-list.ts")
+  const picked = await pick(modelList({ context: context.app, current: context.session.facts }))
+  if (picked?.value.kind !== "model") return NOTHING_CHOSEN
+  return reply((await switchTo(picked.value, { isDefault: picked.mode === LATER_SESSIONS }, context)).join("\n"))
+}
+
+async function switchTo(
+  words: { readonly model: string | undefined; readonly provider: string | undefined },
+  options: { readonly isDefault: boolean },
+  context: SlashContext,
+): Promise<readonly string[]> {
+  const { app, session, signal } = context
+  const prepared = await prepareModelSwitch(words, { app, currentProvider: session.facts.provider, signal })
+  // Not capitalised, because it may start with the name of a provider.
+  return prepared.ok ? await confirmAndSwitch(prepared.value, options, context) : [`${prepared.error}.`]
 }
 
 const HOW_TO_CHANGE = "Switch with /model NAME; add --global, or use `hermes model`, to keep it for later sessions."

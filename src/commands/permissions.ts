@@ -2,21 +2,32 @@ import { asSentence } from "../base/sentence.ts"
 import { LAYER_NAMES } from "../policy/decide.ts"
 import { unknownProfileText } from "../policy/permission-profile.ts"
 import { parsePattern } from "../policy/rules/parse-pattern.ts"
+import { shownPattern } from "../policy/rules/permission-rules.ts"
 import type { RuleDecision } from "../policy/rules/permission-rules.ts"
 import type { Session } from "../app/session/session.ts"
-import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
+import { NOTHING_CHOSEN, reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
 /** `/permissions`: shows the profile and the rules of this session, or changes them until it ends. */
 export const permissionsCommand: SlashCommand = {
   name: "permissions",
+  category: "permissions",
   help: "show or change what Hermes may do in this session",
   argument: "[PROFILE | allow PATTERN | ask PATTERN | deny PATTERN | reset]",
-  run: (argument, context) => Promise.resolve(reply(showOrChange(argument.trim(), context))),
+  completes: "permission-profile",
+  run: async (argument, context) => {
+    const { pick, session } = context
+    if (argument.trim() !== "" || pick === undefined) return reply(showOrChange(argument.trim(), context))
+    const { permissionList } = await import("./lists/permission-list.ts")
+    const { profiles } = session.permissions
+    const picked = await pick(permissionList({ profiles, current: session.facts.permissionProfile }))
+    return picked === undefined ? NOTHING_CHOSEN : reply(showOrChange(picked.value, context))
+  },
 }
 
 /** `/yolo`: switches between full-auto and the profile before it. */
 export const yoloCommand: SlashCommand = {
   name: "yolo",
+  category: "permissions",
   help: "run everything in this session without asking, or stop doing so",
   run: (_argument, { session }): Promise<SlashOutcome> => {
     const isFullAuto = session.facts.permissionProfile === "full-auto"
@@ -53,7 +64,7 @@ function addRule(decision: RuleDecision, written: string, session: Session): str
 function overview({ permissions, facts }: Session): string {
   const { layers } = permissions.rules()
   const rules = layers.flatMap(({ name, rules: ofLayer }) =>
-    ofLayer.map(({ decision, pattern }) => `  ${decision.padEnd(5)}  ${pattern.text}  (${LAYER_NAMES[name]})`),
+    ofLayer.map(({ decision, pattern }) => `  ${decision.padEnd(5)}  ${shownPattern(pattern)}  (${LAYER_NAMES[name]})`),
   )
   const { grants } = permissions
   return [

@@ -6,6 +6,7 @@ import type { SlashCommand, SlashOutcome } from "./slash-command.ts"
 /** `/plan`: enters plan mode, or answers a plan that is ready. */
 export const planCommand: SlashCommand = {
   name: "plan",
+  category: "permissions",
   argument: "[TASK | approve | ask | revise TEXT | abort]",
   help: "plan first: only read until you approve; then approve, ask (approve, but ask before each change), revise or abort",
   idleOnly: true,
@@ -16,8 +17,8 @@ export const planCommand: SlashCommand = {
     if (word === "abort" && text === "") return await abortPlan(session)
     if (word === "revise" && text === "") return reply("Say what should change: /plan revise TEXT.")
     session.setPermissionProfile("plan")
-    if (word === "revise") return { kind: "send", text }
-    if (argument.trim() !== "") return { kind: "send", text: argument.trim() }
+    if (word === "revise") return { kind: "send", text, typed: true }
+    if (argument.trim() !== "") return { kind: "send", text: argument.trim(), typed: true }
     const plan = await session.plan.show()
     return reply(
       plan === undefined

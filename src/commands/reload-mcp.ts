@@ -4,6 +4,7 @@ import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "
 /** `/reload-mcp`: reads the MCP servers from the settings again and connects to them. */
 export const reloadMcpCommand: SlashCommand = {
   name: "reload-mcp",
+  category: "tools",
   aliases: ["reload_mcp"],
   argument: "[now]",
   help: "read the MCP servers from the settings again and reconnect",

@@ -5,11 +5,13 @@ import { asSentence } from "../base/sentence.ts"
 import { ellipsize } from "../base/text.ts"
 import type { Checkpoints } from "../exec/checkpoints/checkpoints.ts"
 import type { Snapshot } from "../exec/checkpoints/snapshot-list.ts"
-import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
+import type { PickChoice } from "./choice-list.ts"
+import { NOTHING_CHOSEN, reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
 /** `/rollback`: lists the snapshots of this project, shows the changes since one of them, or restores it. */
 export const rollbackCommand: SlashCommand = {
   name: "rollback",
+  category: "conversation",
   help: "list snapshots of the files, compare with one, or restore it",
   argument: "[N|HASH [FILE] | diff N|HASH [FILE]]",
   idleOnly: true,
@@ -24,6 +26,8 @@ async function listDiffOrRestore(argument: string, context: SlashContext): Promi
   if (request === undefined) return reply(USAGE)
   const snapshots = await checkpoints.list({ limit: MAX_SHOWN, signal })
   if (snapshots.length === 0) return reply(noSnapshotsText(checkpoints, app.config.get("checkpoints.enabled")))
+  if (request.kind === "list" && context.pick !== undefined)
+    return await pickAndRestore(checkpoints, context.pick, context)
   if (request.kind === "list") return reply(await listText(snapshots, checkpoints, signal))
   const selected = selectSnapshot(snapshots, request.selector)
   if (selected === undefined)
@@ -32,6 +36,21 @@ async function listDiffOrRestore(argument: string, context: SlashContext): Promi
   if (request.kind === "diff") return reply(await diffText(selected, options, checkpoints))
   if (!(await mayRemove(selected, options, { checkpoints, context }))) return reply("Nothing was changed.")
   return reply(await restore({ ...options, hash: selected.hash }, session))
+}
+
+async function pickAndRestore(
+  checkpoints: Checkpoints,
+  pick: PickChoice,
+  context: SlashContext,
+): Promise<SlashOutcome> {
+  const { rollbackList } = await import("./lists/rollback-list.ts")
+  const picked = await pick(rollbackList(checkpoints, context.app))
+  if (picked === undefined) return NOTHING_CHOSEN
+  const { hash, file } = picked.value
+  const options = { signal: context.signal, ...(file === undefined ? {} : { file }) }
+  const selected = { hash, short: hash.slice(0, 8) }
+  if (!(await mayRemove(selected, options, { checkpoints, context }))) return reply("Nothing was changed.")
+  return reply(await restore({ ...options, hash }, context.session))
 }
 
 const USAGE =

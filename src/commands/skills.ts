@@ -11,6 +11,7 @@ import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "
 /** `/skills`: lists the skills, and shows, approves or discards changes that wait. */
 export const skillsCommand: SlashCommand = {
   name: "skills",
+  category: "knowledge",
   help: "list the skills, review changes that the agent proposes",
   argument: "[list | search WORDS | pending | diff ID | approve ID|all | reject ID|all]",
   run: showOrReview,
@@ -18,6 +19,7 @@ export const skillsCommand: SlashCommand = {
 
 export const reloadSkillsCommand: SlashCommand = {
   name: "reload-skills",
+  category: "knowledge",
   aliases: ["reload_skills"],
   help: "look for skills again; the list in the prompt changes with the next session",
   run: async (_argument, { session }) => {
@@ -34,7 +36,9 @@ export async function runSkillCommand(
 ): Promise<SlashOutcome | undefined> {
   const invoked = await session.skills?.invoke(slug, argument)
   if (invoked === undefined) return undefined
-  return invoked.ok ? { kind: "send", text: invoked.value } : reply(`The skill cannot be used: ${invoked.error}.`)
+  return invoked.ok
+    ? { kind: "send", text: invoked.value, typed: true }
+    : reply(`The skill cannot be used: ${invoked.error}.`)
 }
 
 const USAGE =

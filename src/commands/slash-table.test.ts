@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest"
 import { createSubAgents } from "../app/services/sub-agents.ts"
 import { ok, fail } from "../base/result.ts"
 import { toSessionId } from "../protocol/identifiers.ts"
-import { isSlashLine, runSlashCommand } from "./slash-table.ts"
+import { isSlashLine } from "./slash-line.ts"
+import { runSlashCommand } from "./slash-table.ts"
 import type { SlashContext, SlashOutcome } from "./slash-command.ts"
 
 interface ConversationFixture {
@@ -17,13 +18,20 @@ interface ConversationFixture {
 function conversation({ running = false, steerable = true, compress, signal }: ConversationFixture = {}) {
   const calls: string[] = []
   const context = {
-    app: { pluginCommands: () => [], subAgents: createSubAgents() },
+    app: {
+      pluginCommands: () => [],
+      subAgents: createSubAgents(),
+      processes: { open: () => Promise.resolve({ list: () => [] }) },
+      config: { get: () => ({}) },
+      home: { path: "/nowhere", userHome: "/nowhere" },
+    },
     running,
     signal: signal ?? new AbortController().signal,
     note: (text: string) => calls.push(`note ${text}`),
     session: {
       id: toSessionId("s1"),
-      facts: { tools: ["a", "b"] },
+      isStored: false,
+      facts: { tools: ["a", "b"], cwd: "/nowhere" },
       interrupt: () => calls.push("interrupt"),
       steer: (text: string) => {
         calls.push(`steer ${text}`)
@@ -71,7 +79,9 @@ describe("names", () => {
 
   test("/help lists the commands with their aliases", async () => {
     const outcome = await conversation().run("/help")
-    expect(outcome.kind === "reply" ? outcome.text : "").toMatch(/^\/quit +quit Hermes \(also \/exit\)$/m)
+    expect(outcome.kind === "reply" ? outcome.text : "").toMatch(
+      /^\/quit \[--delete\] +quit Hermes; --delete also deletes this session \(also \/exit\)$/m,
+    )
   })
 })
 

@@ -1,83 +1,159 @@
-import { assertNever } from "../base/assert-never.ts"
 import { nearest } from "../base/nearest-name.ts"
-import type { SessionSummary } from "../state/store.ts"
 import { agentsCommand } from "./agents.ts"
+import { backgroundCommand } from "./background.ts"
 import { branchCommand } from "./branch.ts"
 import { compressCommand } from "./compress.ts"
-import { imageCommand } from "./image.ts"
+import { configCommand } from "./config.ts"
+import {
+  busyCommand,
+  detailsCommand,
+  indicatorCommand,
+  redrawCommand,
+  skinCommand,
+  statusBarCommand,
+  verboseCommand,
+} from "./display.ts"
+import { helpText } from "./help.ts"
+import { copyCommand, historyCommand, saveCommand } from "./history.ts"
+import { imageCommand, pasteCommand } from "./image.ts"
+import { profileCommand, versionCommand, whoamiCommand } from "./information.ts"
+import { insightsCommand } from "./insights.ts"
 import { learningsCommand } from "./learnings.ts"
 import { memoryCommand } from "./memory.ts"
 import { modelCommand } from "./model.ts"
+import { clearCommand, newCommand } from "./new-conversation.ts"
+import { listOwnCommands, runPromptFile, runQuick, type OwnCommand } from "./own-commands.ts"
 import { permissionsCommand, yoloCommand } from "./permissions.ts"
+import { personalityCommand } from "./personality.ts"
 import { planCommand } from "./plan.ts"
+import { runPluginCommand } from "./plugin-command.ts"
+import { pluginsCommand } from "./plugins.ts"
+import { providerCommand } from "./provider.ts"
 import { queueCommand } from "./queue.ts"
+import { quitCommand } from "./quit.ts"
+import { reasoningCommand } from "./reasoning.ts"
+import { reloadCommand } from "./reload.ts"
 import { reloadMcpCommand, runPromptCommand } from "./reload-mcp.ts"
+import { resumeCommand, sessionsCommand } from "./resume.ts"
 import { rollbackCommand } from "./rollback.ts"
 import { reloadSkillsCommand, runSkillCommand, skillsCommand } from "./skills.ts"
+import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
+import { snapshotCommand } from "./snapshot.ts"
 import { statusCommand } from "./status.ts"
 import { steerCommand } from "./steer.ts"
 import { stopCommand } from "./stop.ts"
+import { terminalSetupCommand } from "./terminal-setup.ts"
+import { titleCommand } from "./title.ts"
 import { todoCommand } from "./todo.ts"
-import { undoCommand } from "./undo.ts"
+import { toolsCommand, toolsetsCommand } from "./tools.ts"
+import { retryCommand, undoCommand } from "./undo.ts"
 import { usageCommand } from "./usage.ts"
-import { runPluginCommand } from "./plugin-command.ts"
-import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
+
+const helpCommand: SlashCommand = {
+  name: "help",
+  aliases: ["?"],
+  category: "information",
+  help: "list the commands, or show more about one",
+  argument: "[COMMAND]",
+  completes: "command",
+  run: async (argument, { app, session }) =>
+    reply(helpText(argument, SLASH_COMMANDS, await listOwnCommands(app, session))),
+}
 
 /** All slash commands, in the order of `/help`. */
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
-  { name: "help", aliases: ["?"], help: "list these commands", run: () => Promise.resolve(reply(helpText())) },
-  { name: "new", aliases: ["reset"], help: "start a new conversation", run: startNew },
-  { name: "resume", help: "continue another session", argument: "ID or TITLE", idleOnly: true, run: resumeOther },
-  { name: "sessions", help: "list recent sessions", run: listRecent },
-  { name: "title", help: "show or set the title of this session", argument: "[TITLE]", run: showOrSetTitle },
-  statusCommand,
-  usageCommand,
-  modelCommand,
-  compressCommand,
-  imageCommand,
+  helpCommand,
+  newCommand,
+  clearCommand,
+  resumeCommand,
+  sessionsCommand,
+  titleCommand,
+  historyCommand,
+  saveCommand,
+  copyCommand,
+  retryCommand,
   undoCommand,
-  planCommand,
-  permissionsCommand,
-  yoloCommand,
-  rollbackCommand,
   branchCommand,
+  rollbackCommand,
+  compressCommand,
   queueCommand,
   steerCommand,
   stopCommand,
+  backgroundCommand,
+  imageCommand,
+  pasteCommand,
+  modelCommand,
+  providerCommand,
+  reasoningCommand,
+  personalityCommand,
+  planCommand,
+  permissionsCommand,
+  yoloCommand,
+  toolsCommand,
+  toolsetsCommand,
   agentsCommand,
-  todoCommand,
+  pluginsCommand,
+  reloadMcpCommand,
+  reloadCommand,
   memoryCommand,
   learningsCommand,
   skillsCommand,
   reloadSkillsCommand,
-  reloadMcpCommand,
-  {
-    name: "tools",
-    help: "list the tools the model may use",
-    run: (_argument, { session }) => Promise.resolve(reply(session.facts.tools.join("\n"))),
-  },
-  { name: "quit", aliases: ["exit"], help: "quit Hermes", run: () => Promise.resolve({ kind: "quit" }) },
+  verboseCommand,
+  detailsCommand,
+  statusBarCommand,
+  indicatorCommand,
+  skinCommand,
+  busyCommand,
+  redrawCommand,
+  terminalSetupCommand,
+  statusCommand,
+  usageCommand,
+  insightsCommand,
+  todoCommand,
+  configCommand,
+  snapshotCommand,
+  profileCommand,
+  whoamiCommand,
+  versionCommand,
+  quitCommand,
 ]
 
-/** True for a line that starts with a command. A first word with a second `/` is a path. */
-export function isSlashLine(line: string): boolean {
-  return /^\/[^\s/]*(?:\s|$)/u.test(line)
-}
+/** An alias of the settings may name another one, but not for ever. */
+const MAX_ALIASES = 5
 
 /** Runs the command that a line names. An unknown name gets a reply with the closest command. */
 export async function runSlashCommand(line: string, context: SlashContext): Promise<SlashOutcome> {
+  return await dispatch(line, context, MAX_ALIASES)
+}
+
+async function dispatch(line: string, context: SlashContext, aliasesLeft: number): Promise<SlashOutcome> {
   const [, word = "", argument = ""] = /^\/(\S*)\s*([^]*)$/u.exec(line.trim()) ?? []
   const typed = word.toLowerCase()
-  // A skill or a prompt of an MCP server wins over an abbreviation, but not over a command of its name.
+  const exact = exactCommand(typed)
+  if (exact !== undefined) return await runBuiltin(exact, argument, context)
+  const redispatch = async (next: string): Promise<SlashOutcome> =>
+    aliasesLeft === 0
+      ? reply(`/${typed} leads to too many aliases. Check quick_commands in the settings.`)
+      : await dispatch(next, context, aliasesLeft - 1)
+  // A command of the user, a plugin, a skill or an MCP server wins over an abbreviation, but not over a command of its name.
   const invoked =
-    exactCommand(typed) === undefined
-      ? ((await runPluginCommand(typed, argument, context)) ??
+    typed === ""
+      ? undefined
+      : ((await runQuick(typed, argument, { context, redispatch })) ??
+        (await runPluginCommand(typed, argument, context)) ??
+        (await runPromptFile(typed, argument, context)) ??
         (await runSkillCommand(typed, argument, context)) ??
         (await runPromptCommand(typed, argument, context)))
-      : undefined
   if (invoked !== undefined) return invoked
-  const { command, candidates } = findSlashCommand(typed)
-  if (command === undefined) return reply(unknownText(typed, candidates))
+  const own = await listOwnCommands(context.app, context.session)
+  const { name, candidates } = findByPrefix(typed, own)
+  if (name === undefined) return reply(unknownText(typed, candidates, own))
+  const command = exactCommand(name)
+  return command === undefined ? await redispatch(`/${name} ${argument}`) : await runBuiltin(command, argument, context)
+}
+
+async function runBuiltin(command: SlashCommand, argument: string, context: SlashContext): Promise<SlashOutcome> {
   if (command.idleOnly === true && context.running)
     return reply(`/${command.name} is not available while a reply is being generated. /stop interrupts it.`)
   return await command.run(argument, context)
@@ -87,90 +163,30 @@ function exactCommand(typed: string): SlashCommand | undefined {
   return SLASH_COMMANDS.find(({ name, aliases = [] }) => name === typed || aliases.includes(typed))
 }
 
-/** Finds a command by exact name or alias, or else by prefix: names before aliases, and the shortest name if it is unique. */
-function findSlashCommand(typed: string): {
-  readonly command: SlashCommand | undefined
-  readonly candidates: readonly SlashCommand[]
-} {
-  const exact = exactCommand(typed)
-  if (exact !== undefined || typed === "") return { command: exact, candidates: [] }
-  const named = SLASH_COMMANDS.filter(({ name }) => name.startsWith(typed))
+/** Finds a command by the start of its name: names before aliases, and the shortest name if it is unique. */
+function findByPrefix(
+  typed: string,
+  own: readonly OwnCommand[],
+): { readonly name: string | undefined; readonly candidates: readonly string[] } {
+  if (typed === "") return { name: undefined, candidates: [] }
+  const names = [...new Set([...SLASH_COMMANDS, ...own].map(({ name }) => name))]
+  const named = names.filter((name) => name.startsWith(typed))
   const candidates =
     named.length > 0
       ? named
-      : SLASH_COMMANDS.filter(({ aliases = [] }) => aliases.some((alias) => alias.startsWith(typed)))
-  const shortest = Math.min(...candidates.map(({ name }) => name.length))
-  const [first, ...rest] = candidates.filter(({ name }) => name.length === shortest)
-  return { command: rest.length === 0 ? first : undefined, candidates }
+      : SLASH_COMMANDS.filter(({ aliases = [] }) => aliases.some((alias) => alias.startsWith(typed))).map(
+          ({ name }) => name,
+        )
+  const shortest = Math.min(...candidates.map((name) => name.length))
+  const [first, ...rest] = candidates.filter((name) => name.length === shortest)
+  return { name: rest.length === 0 ? first : undefined, candidates }
 }
 
-function helpText(): string {
-  const rows = SLASH_COMMANDS.map(({ name, aliases = [], argument, help }) => {
-    const usage = `/${name}${argument === undefined ? "" : ` ${argument}`}`
-    const also = aliases.length === 0 ? "" : ` (also ${aliases.map((alias) => `/${alias}`).join(", ")})`
-    return [usage, `${help}${also}`] as const
-  })
-  // A few commands have many arguments; they get a line of their own.
-  return rows
-    .map(([usage, text]) =>
-      usage.length > USAGE_WIDTH
-        ? `${usage}\n${" ".repeat(USAGE_WIDTH)}  ${text}`
-        : `${usage.padEnd(USAGE_WIDTH)}  ${text}`,
-    )
-    .join("\n")
-}
-
-const USAGE_WIDTH = 26
-
-function unknownText(word: string, candidates: readonly SlashCommand[]): string {
-  if (candidates.length > 1) return `/${word} is ambiguous: ${candidates.map(({ name }) => `/${name}`).join(" or ")}.`
+function unknownText(word: string, candidates: readonly string[], own: readonly OwnCommand[]): string {
+  if (candidates.length > 1) return `/${word} is ambiguous: ${candidates.map((name) => `/${name}`).join(" or ")}.`
   const closest = nearest(
     word,
-    SLASH_COMMANDS.map(({ name }) => name),
+    [...SLASH_COMMANDS, ...own].map(({ name }) => name),
   )
   return `There is no command /${word}.${closest === undefined ? "" : ` Did you mean /${closest}?`} Type /help for a list.`
-}
-
-async function startNew(_argument: string, { open }: SlashContext): Promise<SlashOutcome> {
-  return { kind: "switch", session: await open(undefined), text: "Started a new conversation." }
-}
-
-async function resumeOther(argument: string, { app, open }: SlashContext): Promise<SlashOutcome> {
-  if (argument === "") return reply("Usage: /resume ID or TITLE. /sessions lists the sessions.")
-  const store = await app.store()
-  const found = await store.resumeTarget(argument)
-  if (found === undefined) {
-    const { ambiguousSession } = await import("../app/services/ambiguous-session.ts")
-    const none = `There is no session "${argument}". /sessions lists the recent ones.`
-    return reply((await ambiguousSession(store, argument)) ?? none)
-  }
-  const session = await open(found)
-  const ending = session.facts.endsInterrupted ? " The last reply was interrupted." : ""
-  return { kind: "switch", session, text: `Continuing ${found} (${session.facts.messages} messages).${ending}` }
-}
-
-async function listRecent(_argument: string, { app }: SlashContext): Promise<SlashOutcome> {
-  const sessions = await (await app.store()).list({ limit: 15, orderBy: "last-activity", excludeSources: ["tool"] })
-  return reply(sessions.length === 0 ? "There are no sessions yet." : sessions.map(sessionLine).join("\n"))
-}
-
-function sessionLine(summary: SessionSummary): string {
-  return `${summary.id}  ${summary.title ?? summary.preview}`
-}
-
-async function showOrSetTitle(argument: string, { app, session }: SlashContext): Promise<SlashOutcome> {
-  if (argument === "") return reply((await session.title()) ?? "This session has no title yet.")
-  const outcome = await (await app.store()).setTitle(session.id, argument)
-  switch (outcome.kind) {
-    case "set":
-      return reply(`The title is now "${outcome.title ?? ""}".`)
-    case "too-long":
-      return reply(`The title is too long: ${outcome.length} characters, the limit is ${outcome.limit}.`)
-    case "taken":
-      return reply(`Session ${outcome.by} already has this title or id.`)
-    case "no-session":
-      return reply("The session is not saved yet. Send a message first.")
-    default:
-      return assertNever(outcome)
-  }
 }

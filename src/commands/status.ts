@@ -10,6 +10,7 @@ import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "
 /** `/status`: the session, its model, its token usage and the size of its context. Makes no model call. */
 export const statusCommand: SlashCommand = {
   name: "status",
+  category: "information",
   help: "show model, session, context and permissions",
   run: showStatus,
 }

@@ -4,11 +4,12 @@ import { reply, type SlashCommand } from "./slash-command.ts"
 /** `/todo`: the task list that the model keeps for this session. */
 export const todoCommand: SlashCommand = {
   name: "todo",
+  category: "information",
   help: "show the task list of this session",
   run: (_argument, { session }) => Promise.resolve(reply(listText(session.todo()))),
 }
 
-const SYMBOLS: Readonly<Record<TodoStatus, string>> = {
+export const TODO_SYMBOLS: Readonly<Record<TodoStatus, string>> = {
   pending: "[ ]",
   in_progress: "[>]",
   completed: "[x]",
@@ -19,7 +20,7 @@ function listText(items: readonly TodoItem[]): string {
   if (items.length === 0) return "This session has no task list."
   const done = items.filter(({ status }) => status === "completed").length
   return [
-    ...items.map(({ id, content, status }) => `${SYMBOLS[status]} ${id}. ${content.replaceAll(/\s+/gu, " ")}`),
+    ...items.map(({ id, content, status }) => `${TODO_SYMBOLS[status]} ${id}. ${content.replaceAll(/\s+/gu, " ")}`),
     `${done} of ${items.length} done.`,
   ].join("\n")
 }

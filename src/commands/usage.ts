@@ -13,6 +13,7 @@ import { contextText } from "./status.ts"
 /** `/usage`: tokens by kind, their cost, the size of the context and the provider's rate limits. Makes no model call. */
 export const usageCommand: SlashCommand = {
   name: "usage",
+  category: "information",
   help: "show tokens, cost, context size and the provider's rate limits",
   run: showUsage,
 }

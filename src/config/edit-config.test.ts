@@ -182,7 +182,7 @@ test.each([
 })
 
 test.each([
-  ["display.skin", "x", "`display.skin` is reserved for a later release: it is stored, but has no effect yet"],
+  ["display.language", "x", "`display.language` is reserved for a later release: it is stored, but has no effect yet"],
   [
     "auxiliary.skills_hub.model",
     "x",

@@ -1,4 +1,4 @@
-/** An immutable set of environment variables. */
+/** Environment variables. They change only as a whole, when `.env` is read again. */
 export interface Environment {
   get(name: string): string | undefined
   /** Whether the variable is one of `1`, `true`, `yes`, `on` (any case, trimmed). */
@@ -20,6 +20,29 @@ export function environmentFrom(values: Readonly<Record<string, string | undefin
     truthy: (name) => isTruthy(variables.get(name) ?? ""),
     names: () => [...variables.keys()],
     toObject: () => Object.fromEntries(variables),
+  }
+}
+
+/** An environment whose variables can be replaced all at once, when `.env` is read again. */
+export interface ReplaceableEnvironment {
+  readonly environment: Environment
+  current(): Environment
+  replace(next: Environment): void
+}
+
+export function replaceableEnvironment(first: Environment): ReplaceableEnvironment {
+  let current = first
+  return {
+    environment: {
+      get: (name) => current.get(name),
+      truthy: (name) => current.truthy(name),
+      names: () => current.names(),
+      toObject: () => current.toObject(),
+    },
+    current: () => current,
+    replace: (next) => {
+      current = next
+    },
   }
 }
 

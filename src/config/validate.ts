@@ -3,6 +3,7 @@ import { nearest } from "../base/nearest-name.ts"
 import { ellipsize } from "../base/text.ts"
 import type { ConfigProblem } from "./config-problem.ts"
 import type { Tree } from "./document/document-tree.ts"
+import { editorKeyProblems } from "./editor-keys.ts"
 import { snakeCase } from "./migration/legacy-settings.ts"
 import { unknownProfileFix } from "./permission-profiles.ts"
 import { CONFIG_VERSION, settingKeys, settingsUnder, type SettingKey, type SettingValue } from "./settings.ts"
@@ -18,6 +19,7 @@ export function validateDocument(raw: Tree, effective: Tree): readonly ConfigPro
     ...customProviders(raw),
     ...providerFields(raw),
     ...fallbackModel(raw),
+    ...editorKeyProblems(isRecord(raw["display"]) ? raw["display"]["keys"] : undefined),
     ...writtenValues(raw, effective, []),
   ]
 }

@@ -1,16 +1,24 @@
 /**
- * Filters the environment of this process for the model's commands: variables that programs need, and nothing that could hold a secret.
- * It is an allow-list because the names of future secrets are unknown. `passthrough` adds names that the user configured, but never one
- * of Hermes' own credentials.
+ * Filters the environment of this process for the model's commands and scripts: variables that programs need, and nothing that could hold a
+ * secret. It is an allow-list because the names of future secrets are unknown. `passthrough` adds names that the user configured, but
+ * never one of Hermes' own credentials.
  */
 export function commandEnvironment(
   inherited: Readonly<Record<string, string>>,
-  options: { readonly passthrough: readonly string[]; readonly set: Readonly<Record<string, string>> },
+  options: {
+    readonly passthrough: readonly string[]
+    readonly set: Readonly<Record<string, string>>
+    /** Scripts that call tools get less, because they reach everything else through tools. */
+    readonly audience?: "scripts"
+  },
 ): Record<string, string> {
   const declared = new Set(options.passthrough)
-  const visible = Object.entries(inherited).filter(
-    ([name]) => !isBlockedVariable(name) && (declared.has(name) || (isOrdinary(name) && !SECRET_NAME.test(name))),
-  )
+  const { names, prefixes, secret } = options.audience === undefined ? COMMANDS : SCRIPTS
+  const visible = Object.entries(inherited).filter(([name]) => {
+    if (isBlockedVariable(name)) return false
+    const isOrdinary = names.has(name) || prefixes.some((prefix) => name.startsWith(prefix))
+    return declared.has(name) || (isOrdinary && !secret.test(name))
+  })
   return { ...Object.fromEntries(visible), PATH: completePath(inherited["PATH"] ?? ""), ...options.set }
 }
 
@@ -22,10 +30,6 @@ export function visibleVariables(passthrough: readonly string[]): readonly strin
 
 export function isBlockedVariable(name: string): boolean {
   return BLOCKED.has(name.toUpperCase()) || name.startsWith("_HERMES_FORCE_")
-}
-
-function isOrdinary(name: string): boolean {
-  return ORDINARY.has(name) || ORDINARY_PREFIXES.some((prefix) => name.startsWith(prefix))
 }
 
 const ORDINARY = new Set(
@@ -42,6 +46,22 @@ const ORDINARY = new Set(
 const ORDINARY_PREFIXES = ["LC_", "XDG_"]
 
 const SECRET_NAME = /API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|PRIVATE_?KEY|_BASE_URL$/i
+
+interface AllowList {
+  readonly names: ReadonlySet<string>
+  readonly prefixes: readonly string[]
+  /** What looks like a secret is left out even where the name is on the list. */
+  readonly secret: RegExp
+}
+
+const COMMANDS: AllowList = { names: ORDINARY, prefixes: ORDINARY_PREFIXES, secret: SECRET_NAME }
+
+const SCRIPTS: AllowList = {
+  names: new Set(["HERMES_HOME", "HERMES_PROFILE", "HERMES_CONFIG", "HERMES_ENV", "TZ"]),
+  prefixes:
+    "PATH HOME USER LANG LC_ TERM TMPDIR TMP TEMP SHELL LOGNAME XDG_ PYTHONPATH VIRTUAL_ENV CONDA NODE_PATH".split(" "),
+  secret: /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH|DSN|WEBHOOK/iu,
+}
 
 const BLOCKED = new Set(
   (

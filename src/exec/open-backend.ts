@@ -32,6 +32,8 @@ export interface OpenBackendOptions {
   readonly cwd: string
   /** Sub-agents share their parent's workspace: "default" unless a task has a separate one. */
   readonly taskId: string
+  /** It belongs to another session of this process, which suspends and closes it. */
+  readonly isBorrowed: boolean
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
@@ -97,18 +99,19 @@ async function withTaskLock(
 const LOCK_WAIT_MS = 120_000
 
 /** The options that all backends share. */
-function sharedOptions({ config, environment, taskId, clock, log, signal }: OpenBackendOptions) {
+function sharedOptions({ config, environment, taskId, isBorrowed, clock, log, signal }: OpenBackendOptions) {
   const named = config.get("terminal.shell_init_files")
   return {
     clientEnvironment: environment,
     taskId: sanitiseTaskId(taskId),
+    isBorrowed,
     isPersistent: config.get("terminal.container_persistent"),
     cpus: config.get("terminal.container_cpu"),
     memoryMb: config.get("terminal.container_memory"),
     diskMb: config.get("terminal.container_disk"),
     startupFiles: named.length > 0 ? named : config.get("terminal.auto_source_bashrc") ? undefined : [],
     persistentShell: config.get("terminal.persistent_shell"),
-    lifetimeSeconds: config.get("terminal.lifetime_seconds"),
+    lifetimeSeconds: isBorrowed ? 0 : config.get("terminal.lifetime_seconds"),
     clock,
     log,
     signal,

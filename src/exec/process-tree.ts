@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 
+import { randomHex } from "../base/random-and-hash.ts"
+
 /** Identifies a process across reuse of its process id. */
 export interface ProcessIdentity {
   readonly pid: number
@@ -8,6 +10,16 @@ export interface ProcessIdentity {
 
 /** Environment variable with a unique value per command. It finds processes that have left the command's process group. */
 export const COMMAND_VARIABLE = "HERMES_COMMAND"
+
+/** A value of `COMMAND_VARIABLE` for a command that must end with this process: the guard of the terminal finds it by the process id. */
+export function newCommandId(): string {
+  return `${process.pid}.${randomHex(8)}`
+}
+
+/** For a background command, which the next Hermes process takes over. */
+export function lastingCommandId(): string {
+  return randomHex(8)
+}
 
 /** Environment variable of every command on this machine with the id of its session. */
 const SESSION_VARIABLE = "HERMES_SESSION_ID"

@@ -1,9 +1,8 @@
 import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 
-import { randomHex } from "../base/random-and-hash.ts"
 import { explainSystemError } from "../base/system-error.ts"
-import { COMMAND_VARIABLE, createTreeKiller } from "./process-tree.ts"
+import { COMMAND_VARIABLE, createTreeKiller, newCommandId } from "./process-tree.ts"
 
 /** A program that runs for a while and is talked to over its standard streams. It leads a process group of its own. */
 export interface StdioProgram {
@@ -39,7 +38,7 @@ const EXIT_GRACE_MS = 500
 export function startStdioProgram(commandLine: readonly string[], options: StdioProgramOptions): StdioProgram {
   const [program = "", ...args] = commandLine
   const { promise: exit, resolve } = Promise.withResolvers<StdioExit>()
-  const commandId = randomHex(8)
+  const commandId = newCommandId()
   let child: ChildProcess
   try {
     child = spawn(program, args, {

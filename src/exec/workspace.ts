@@ -27,6 +27,8 @@ export interface Workspace {
   readonly programs?: Programs
   /** Lets all further commands see these variables. Returns the names that commands never see. Absent where it cannot be done. */
   provideVariables?(values: Readonly<Record<string, string>>): readonly string[]
+  /** Keeps an unused workspace from being suspended until the returned function is called. Absent where it never is. */
+  hold?(): () => void
   readonly files: FileSystem
   /** Path of the ripgrep program inside the workspace; undefined when it is not installed there. */
   ripgrep(): Promise<string | undefined>

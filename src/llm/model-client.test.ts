@@ -580,7 +580,7 @@ describe("credential cooldowns and shared rate limits", () => {
   test.each([
     [
       700,
-      "every key of test is in cooldown; the next one is available in 11m. `hermes auth list test` shows why, `hermes auth reset test` clears the cooldowns",
+      "every key of test is in cooldown; the next one is available in 12m. `hermes auth list test` shows why, `hermes auth reset test` clears the cooldowns",
     ],
     [
       undefined,

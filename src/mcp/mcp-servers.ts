@@ -45,4 +45,6 @@ export interface McpServersOptions {
   readonly cwd: string
   readonly allowPrivate: boolean
   readonly trustedHosts: readonly string[]
+  /** How often a first connection is tried; default 3. */
+  readonly firstAttempts?: number
 }

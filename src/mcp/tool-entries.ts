@@ -40,7 +40,7 @@ export function mcpEntries(
     entryOf(nameOf(utility.name), server, {
       description: `${utility.description} (MCP server ${server.settings.name})`,
       parameters: utility.parameters,
-      access: "read",
+      access: utility.sendsText && !server.settings.trustAnnotations ? "unknown" : "read",
       subject: utility.name,
       run: async (args, toolContext) => {
         const { runUtility } = await import("./client/run-tool.ts")

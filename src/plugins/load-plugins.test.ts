@@ -40,7 +40,7 @@ test("a plugin that hangs in register is given up after 10 seconds, and what it 
     version: "0.1.0",
     clock,
     log,
-    builtins: { builtinTool: no, command: no, cliCommand: no, modelProvider: no },
+    builtins: { builtinTool: no, builtinToolset: no, command: no, cliCommand: no, modelProvider: no },
   }).finally(() => {
     state.done = true
   })
@@ -53,4 +53,5 @@ test("a plugin that hangs in register is given up after 10 seconds, and what it 
   expect(plugins.problems).toEqual(["the plugin slow was not loaded: register took longer than 10 s"])
   expect(plugins.all().flatMap(({ listeners }) => listeners)).toEqual([])
   expect(plugins.all().flatMap(({ promptSections }) => promptSections)).toEqual([{ id: "a", text: "Be kind." }])
+  await plugins.release()
 })

@@ -5,10 +5,12 @@ import { z } from "zod"
 import type { Clock } from "../base/clock.ts"
 import { isRecord } from "../base/json.ts"
 import type { Logger } from "../base/logger.ts"
-import { errorCode, errorMessage } from "../base/system-error.ts"
+import { errorCode } from "../base/system-error.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load-config.ts"
+import { createContainment } from "./containment/containment.ts"
+import type { PluginBoundary } from "./containment/containment.ts"
 import type { PluginManifest } from "./contract.ts"
 import { noContributions } from "./contributions.ts"
 import type { Contributions } from "./contributions.ts"
@@ -18,6 +20,7 @@ import { pluginFolders } from "./plugin-folders.ts"
 import { createPluginContext } from "./plugin-context.ts"
 import type { ReservedNames } from "./plugin-context.ts"
 import type { PluginHost } from "./plugin-host.ts"
+import { safeMessage } from "./safe-message.ts"
 import { selectPlugin } from "./select.ts"
 
 /** The plugins of one app. */
@@ -26,9 +29,13 @@ export interface LoadedPlugins {
   readonly all: () => readonly Contributions[]
   /** Sentences for the user about plugins that are enabled and could not be loaded. */
   readonly problems: readonly string[]
+  /** Sentences for the user about plugins that were disabled since the last call. */
+  takeNotices(): readonly string[]
   connect(host: PluginHost | undefined): void
   /** Calls `deactivate` of every plugin. */
   close(): Promise<void>
+  /** The last step of an exit: until then, faults of plugins are contained. */
+  release(): Promise<void>
 }
 
 export interface LoadPluginsOptions {
@@ -50,6 +57,7 @@ interface LoadedPlugin {
   readonly name: string
   readonly contributions: Contributions
   readonly deactivate: unknown
+  readonly boundary: PluginBoundary
   active: boolean
 }
 
@@ -64,7 +72,10 @@ export async function loadPlugins(options: LoadPluginsOptions): Promise<LoadedPl
   const { plugins: found, problems: unreadable } = discoverPlugins(pluginFolders(options))
   const loaded: LoadedPlugin[] = []
   const problems: string[] = [...unreadable, ...missingNames(found, options)]
+  const notices: string[] = []
+  const cleaning: Promise<void>[] = []
   let host: PluginHost | undefined
+  const enabled: EnabledPlugin[] = []
   for (const plugin of found) {
     const state = selectPlugin(plugin, options)
     const isNamed = options.config.get("plugins.enabled").some((name) => name === plugin.key)
@@ -73,42 +84,73 @@ export async function loadPlugins(options: LoadPluginsOptions): Promise<LoadedPl
     )
     for (const warning of plugin.warnings) log.warning(`plugin ${plugin.key}: ${warning}`)
     if (state.kind === "unusable" && isNamed) problems.push(`the plugin ${plugin.key} was not loaded: ${state.reason}`)
-    if (state.kind !== "enabled") continue
-    const problem = await loadOne(plugin, { ...options, ...state, loaded, host: () => host })
+    if (state.kind === "enabled") enabled.push({ ...state, plugin })
+  }
+  const containment = createContainment(
+    enabled.map(({ plugin }) => plugin),
+    {
+      home: options.home,
+      limitMs: options.config.get("plugins.block_limit_seconds") * 1000,
+      onFault: (key, { text, blocked }) => {
+        log.error(`plugin ${key}: ${text}`)
+        const plugin = loaded.find((other) => other.key === key)
+        // A fault while it is loaded becomes a problem.
+        if (plugin === undefined) return
+        notices.push(`The plugin ${key} is disabled for this run: ${text}.`)
+        cleaning.push(unload(plugin, options, { silently: blocked }))
+      },
+    },
+  )
+  for (const one of enabled) {
+    const { key } = one.plugin
+    const boundary = containment.boundaries.get(key)
+    if (boundary === undefined) continue
+    const problem = await loadOne(one, { ...options, boundary, loaded, host: () => host })
     if (problem === undefined) continue
-    problems.push(`the plugin ${plugin.key} was not loaded: ${problem}`)
+    problems.push(`the plugin ${key} was not loaded: ${problem}`)
     note(problem)
   }
   return {
     all: () => loaded.map(({ contributions }) => contributions),
     problems,
+    takeNotices: () => notices.splice(0),
     connect: (connected) => {
       host = connected
     },
     close: async () => {
       for (const plugin of loaded.toReversed()) await unload(plugin, options)
+      await Promise.all(cleaning)
     },
+    release: () => containment.close(),
   }
 }
 
+interface EnabledPlugin {
+  readonly plugin: FoundPlugin
+  readonly manifest: PluginManifest
+  readonly main: string
+}
+
 async function loadOne(
-  plugin: FoundPlugin,
+  { plugin, manifest, main }: EnabledPlugin,
   options: LoadPluginsOptions & {
-    readonly manifest: PluginManifest
-    readonly main: string
+    readonly boundary: PluginBoundary
     readonly loaded: LoadedPlugin[]
     readonly host: () => PluginHost | undefined
   },
 ): Promise<string | undefined> {
-  const { manifest, main, loaded, home, clock, log, builtins } = options
-  const config = pluginConfig(manifest, plugin.key, options.config)
+  const { boundary, loaded, home, clock, log, builtins } = options
+  const { key } = plugin
+  const config = pluginConfig(manifest, key, options.config)
   if (typeof config === "string") return config
-  const module = importModule(main)
+  const module = importModule(main, boundary)
+  const early = boundary.fault()
+  if (early !== undefined) return early.text
   if (typeof module === "string") return module
   const { register, deactivate } = module
   if (typeof register !== "function") return "its module exports no function `register`"
   const contributions = noContributions()
-  const current: LoadedPlugin = { key: plugin.key, name: manifest.name, contributions, deactivate, active: true }
+  const current: LoadedPlugin = { key, name: manifest.name, contributions, deactivate, boundary, active: true }
   const taken = (name: string): boolean =>
     loaded.some((other) => other.contributions.tools.some((tool) => tool.name === name))
   const context = createPluginContext(contributions, {
@@ -117,6 +159,7 @@ async function loadOne(
     hermesHome: home.path,
     dataDir: join(home.file("plugins-data"), manifest.name),
     log,
+    boundary,
     host: options.host,
     isActive: () => current.active,
     reserved: {
@@ -127,13 +170,14 @@ async function loadOne(
         loaded.some((other) => other.contributions.commands.some((command) => command.name === name)),
     },
   })
-  const outcome = await within(REGISTER_LIMIT_MS, clock, () => register(context))
-  if (outcome === undefined) {
+  const outcome = await within(REGISTER_LIMIT_MS, clock, () => boundary.call("register", () => register(context)))
+  const fault = boundary.fault()
+  if (outcome === undefined && fault === undefined) {
     loaded.push(current)
     return undefined
   }
-  await unload(current, options)
-  return `register ${outcome}`
+  await unload(current, options, { silently: fault?.blocked === true })
+  return fault === undefined ? `register ${outcome}` : fault.text
 }
 
 interface ImportedModule {
@@ -142,9 +186,9 @@ interface ImportedModule {
 }
 
 /** Loads the module without waiting: a module that waits at its top level is refused, so importing cannot hang. */
-function importModule(main: string): ImportedModule | string {
+function importModule(main: string, boundary: PluginBoundary): ImportedModule | string {
   try {
-    const module: unknown = createRequire(main)(main)
+    const module: unknown = boundary.call("its module", () => createRequire(main)(main))
     if (!isRecord(module)) return { register: module, deactivate: undefined }
     return { register: module["register"] ?? module["default"], deactivate: module["deactivate"] }
   } catch (error) {
@@ -173,19 +217,23 @@ async function within(limitMs: number, clock: Clock, work: () => unknown): Promi
 
 const LATE = Symbol("late")
 
-async function unload(plugin: LoadedPlugin, { clock, log }: Pick<LoadPluginsOptions, "clock" | "log">): Promise<void> {
+/** `silently` calls none of its code: a plugin that has blocked Hermes would do it again. */
+async function unload(
+  plugin: LoadedPlugin,
+  { clock, log }: Pick<LoadPluginsOptions, "clock" | "log">,
+  { silently = false } = {},
+): Promise<void> {
   if (!plugin.active) return
-  const { contributions, deactivate } = plugin
-  const steps = [
-    ...contributions.disposers.toReversed(),
-    ...(typeof deactivate === "function" ? [() => deactivate()] : []),
-  ]
+  plugin.active = false
+  const { contributions, deactivate, boundary } = plugin
+  const steps = silently
+    ? []
+    : [...contributions.disposers.toReversed(), ...(typeof deactivate === "function" ? [() => deactivate()] : [])]
+  for (const list of Object.values(contributions)) list.length = 0
   for (const step of steps) {
-    const problem = await within(DEACTIVATE_LIMIT_MS, clock, step)
+    const problem = await within(DEACTIVATE_LIMIT_MS, clock, () => boundary.cleanUp("deactivate", step))
     if (problem !== undefined) log.warning(`plugin ${plugin.name}: deactivate ${problem}`)
   }
-  plugin.active = false
-  for (const list of Object.values(contributions)) list.length = 0
 }
 
 function pluginConfig(
@@ -215,15 +263,6 @@ function pluginConfig(
 function deepFreeze<T extends object>(value: T): T {
   for (const inner of Object.values(value)) if (isRecord(inner) || Array.isArray(inner)) deepFreeze(inner)
   return Object.freeze(value)
-}
-
-/** Plugins may throw anything, even objects whose message cannot be read. */
-function safeMessage(error: unknown): string {
-  try {
-    return errorMessage(error)
-  } catch {
-    return "an error that cannot be shown"
-  }
 }
 
 /** Enabled names for which there is no plugin. */

@@ -4,7 +4,10 @@ import { isRecord, parseJson } from "../base/json.ts"
 import type { Logger } from "../base/logger.ts"
 import { nearest } from "../base/nearest-name.ts"
 import { scanThreats } from "../knowledge/threat-scan.ts"
+import { hasReservedMarks } from "../toolkit/untrusted.ts"
 import { isToolName } from "../toolkit/tool-name.ts"
+import type { PluginBoundary } from "./containment/containment.ts"
+import { containedObject } from "./containment/contained-object.ts"
 import type { PluginCapability, PluginContext, PluginManifest, PluginTool } from "./contract.ts"
 import type { Contributions } from "./contributions.ts"
 import { HOOK_EVENTS, isHookEvent, SILENT_EVENTS } from "./hooks/hook-events.ts"
@@ -20,6 +23,7 @@ export interface PluginContextOptions {
   readonly hermesHome: string
   readonly dataDir: string
   readonly log: Logger
+  readonly boundary: PluginBoundary
   readonly host: () => PluginHost | undefined
   /** False once the plugin failed or was unloaded. */
   readonly isActive: () => boolean
@@ -31,6 +35,7 @@ export interface ReservedNames {
   /** Built-in tools and those of other plugins. */
   readonly tool: (name: string) => boolean
   readonly builtinTool: (name: string) => boolean
+  readonly builtinToolset: (name: string) => boolean
   readonly command: (name: string) => boolean
   readonly cliCommand: (name: string) => boolean
   readonly modelProvider: (name: string) => boolean
@@ -38,7 +43,7 @@ export interface ReservedNames {
 
 /** The context of one plugin. What it registers goes to `contributions`; a wrong or refused registration is a warning. */
 export function createPluginContext(contributions: Contributions, options: PluginContextOptions): PluginContext {
-  const { manifest, log, reserved } = options
+  const { manifest, log, boundary, reserved } = options
   const { name: plugin } = manifest
   const warn = (message: string): void => {
     log.warning(`plugin ${plugin}: ${message}`)
@@ -70,7 +75,7 @@ export function createPluginContext(contributions: Contributions, options: Plugi
     }
   const complete: PluginContext["llm"]["complete"] = async (request) => {
     need("llm")
-    return await host().complete(plugin, request)
+    return await boundary.outside(() => host().complete(plugin, request))
   }
   const context: PluginContext = {
     manifest,
@@ -93,12 +98,17 @@ export function createPluginContext(contributions: Contributions, options: Plugi
       undeclared("tools", tool.name)
       if (override && reserved.builtinTool(tool.name)) {
         log.info(`plugin ${plugin} replaces the built-in tool ${tool.name}`)
-        contributions.overrides.push({ tool, plugin })
+        contributions.overrides.push({ tool: containedObject(tool, `the tool ${tool.name}`, boundary), plugin })
         return undefined
       }
       if (reserved.tool(tool.name) || contributions.tools.some(({ name }) => name === tool.name))
         return warn(`there is already a tool ${tool.name}; the one of the plugin is ignored`)
-      contributions.tools.push(pluginToolEntry(tool, plugin))
+      const { toolset = plugin } = tool
+      // Permission rules for a built-in toolset must not apply to code of a plugin.
+      const isTaken = reserved.builtinToolset(toolset)
+      if (isTaken) warn(`the toolset ${toolset} belongs to Hermes; the tool ${tool.name} is in ${plugin}`)
+      const contained = containedObject(tool, `the tool ${tool.name}`, boundary)
+      contributions.tools.push(pluginToolEntry(contained, { plugin, toolset: isTaken ? plugin : toolset }))
     },
     registerPromptSection: ({ id, text }) => {
       active()
@@ -106,6 +116,8 @@ export function createPluginContext(contributions: Contributions, options: Plugi
         return warn(`the prompt section ${id} must have 1 to ${MAX_SECTION_CHARS} characters; it is ignored`)
       const threats = scanThreats(text, "context")
       if (threats.length > 0) return warn(`the prompt section ${id} is blocked: ${threats.join(", ")}`)
+      if (hasReservedMarks(text))
+        return warn(`the prompt section ${id} contains a mark that only Hermes may use; it is ignored`)
       contributions.promptSections.push({ id, text: text.trim() })
     },
     registerHook: (event, callback) => {
@@ -119,7 +131,11 @@ export function createPluginContext(contributions: Contributions, options: Plugi
         )
       }
       if (SILENT_EVENTS.has(event)) warn(`${event} does not happen in this version of Hermes`)
-      contributions.listeners.push({ owner: `plugin ${plugin}`, event, call: (payload) => callback(payload) })
+      contributions.listeners.push({
+        owner: `plugin ${plugin}`,
+        event,
+        call: (payload) => boundary.call(event, () => callback(payload)),
+      })
     },
     registerCommand: (command) => {
       need("commands")
@@ -127,7 +143,7 @@ export function createPluginContext(contributions: Contributions, options: Plugi
         return warn("a slash command needs a name in lower case and a handler; it is ignored")
       undeclared("commands", command.name)
       if (reserved.command(command.name)) return warn(`there is already a command /${command.name}; it is ignored`)
-      contributions.commands.push(command)
+      contributions.commands.push(containedObject(command, `/${command.name}`, boundary))
     },
     registerCliCommand: (command) => {
       need("cli")
@@ -135,7 +151,7 @@ export function createPluginContext(contributions: Contributions, options: Plugi
         return warn("a command needs a name in lower case and a function `run`; it is ignored")
       if (reserved.cliCommand(command.name))
         return warn(`there is already a command hermes ${command.name}; it is ignored`)
-      contributions.cliCommands.push(command)
+      contributions.cliCommands.push(containedObject(command, `hermes ${command.name}`, boundary))
     },
     registerMemoryProvider: (provider) => {
       active()
@@ -146,13 +162,20 @@ export function createPluginContext(contributions: Contributions, options: Plugi
         )
       )
         return warn("the memory provider lacks name, isAvailable, initialize or toolSchemas; it is ignored")
-      contributions.memoryProviders.push(provider)
+      contributions.memoryProviders.push(containedObject(provider, "its memory provider", boundary))
     },
     registerContextEngine: (engine) => {
       active()
       if (typeof engine.name !== "string" || typeof engine.create !== "function")
         return warn("the context engine lacks name or create; it is ignored")
-      contributions.contextEngines.push(engine)
+      const where = "its context engine"
+      contributions.contextEngines.push({
+        name: engine.name,
+        create: (session) => {
+          const created = boundary.call(where, () => engine.create(session))
+          return containedObject(created, where, boundary)
+        },
+      })
     },
     registerModelProvider: (provider) => {
       active()
@@ -168,12 +191,12 @@ export function createPluginContext(contributions: Contributions, options: Plugi
     },
     dispatchTool: async (name, args) => {
       need("dispatch")
-      return await host().dispatchTool(plugin, name, args)
+      return await boundary.outside(() => host().dispatchTool(plugin, name, args))
     },
     injectMessage: (text, role = "user") => {
       need("inject")
       const message = role === "user" ? text : `[${role}] ${text}`
-      return options.host()?.injectMessage(plugin, message) ?? false
+      return boundary.outside(() => options.host()?.injectMessage(plugin, message) ?? false)
     },
     llm: {
       complete,
@@ -211,7 +234,9 @@ function toolProblem(tool: PluginTool): string | undefined {
     return `${JSON.stringify(tool.name)} cannot be a tool name`
   if (typeof tool.description !== "string" || typeof tool.run !== "function" || !isRecord(tool.input))
     return `the tool ${tool.name} lacks description, input (a JSON Schema) or run`
-  const threats = scanThreats(JSON.stringify([tool.description, tool.input]), "context")
+  const texts = JSON.stringify([tool.description, tool.input])
+  if (hasReservedMarks(texts)) return `the description of ${tool.name} contains a mark that only Hermes may use`
+  const threats = scanThreats(texts, "context")
   return threats.length === 0
     ? undefined
     : `the description of ${tool.name} contains instructions (${threats.join(", ")})`

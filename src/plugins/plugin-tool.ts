@@ -18,12 +18,15 @@ const MAX_PREVIEW_CHARS = 200
 const MAX_SUMMARY_CHARS = 200
 
 /** Turns what a plugin registered into a tool of the registry. Throws when the schema cannot be used. */
-export function pluginToolEntry(tool: PluginTool, plugin: string): ToolEntry {
+export function pluginToolEntry(
+  tool: PluginTool,
+  { plugin, toolset }: { readonly plugin: string; readonly toolset: string },
+): ToolEntry {
   const parameters = sanitiseParameters(tool.input)
   const schema = z.fromJSONSchema({ ...tool.input })
   return {
     name: tool.name,
-    toolset: tool.toolset ?? plugin,
+    toolset,
     description: tool.description,
     parameters,
     source: { kind: "plugin", plugin },

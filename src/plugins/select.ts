@@ -1,5 +1,7 @@
 import type { Environment } from "../config/environment.ts"
+import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load-config.ts"
+import { stoppedReason } from "./containment/stopped-plugins.ts"
 import type { PluginManifest } from "./contract.ts"
 import type { FoundPlugin } from "./discover.ts"
 import { satisfiesRange } from "./version-range.ts"
@@ -13,6 +15,7 @@ export type PluginState =
   | { readonly kind: "unusable"; readonly reason: string }
 
 interface SelectOptions {
+  readonly home: Home
   readonly config: Config
   readonly environment: Environment
   /** The version of Hermes. */
@@ -21,7 +24,7 @@ interface SelectOptions {
 
 export const PYTHON_PLUGIN = "python plugin — not supported by this edition"
 
-export function selectPlugin(plugin: FoundPlugin, { config, environment, version }: SelectOptions): PluginState {
+export function selectPlugin(plugin: FoundPlugin, { home, config, environment, version }: SelectOptions): PluginState {
   const { content, key } = plugin
   if (content.kind === "python") return { kind: "unusable", reason: PYTHON_PLUGIN }
   const names = [key, ...(content.manifest === undefined ? [] : [content.manifest.name])]
@@ -34,6 +37,8 @@ export function selectPlugin(plugin: FoundPlugin, { config, environment, version
       ? isIn([config.get("memory.provider"), config.get("context.engine")])
       : isIn(config.get("plugins.enabled")) || (plugin.source === "bundled" && loadsByItself(manifest))
   if (!isChosen) return { kind: "not-enabled" }
+  const stopped = stoppedReason(home, key)
+  if (stopped !== undefined) return { kind: "unusable", reason: stopped }
   const missing = manifest.requiresEnv.filter(({ name }) => (environment.get(name) ?? "") === "")
   if (missing.length > 0) return { kind: "unusable", reason: `missing: ${missing.map(({ name }) => name).join(", ")}` }
   const fits = manifest.hermes === undefined ? true : satisfiesRange(version, manifest.hermes)

@@ -10,7 +10,7 @@ import type {
   JudgedPathForms,
   PolicyRequest,
 } from "./policy-request.ts"
-import { addCoverage, createCoverage, matchedCommand, matchedPath, touches } from "./rules/match-rule.ts"
+import { addCoverage, createCoverage, matchedCommand, matchedPath, textStarts, touches } from "./rules/match-rule.ts"
 import type { MatchedCall } from "./rules/match-rule.ts"
 import type { RuleLayer, ToolRule } from "./rules/permission-rules.ts"
 import { WEB_TOOLSETS } from "./rules/selectors.ts"
@@ -141,10 +141,11 @@ function isPlanFile(request: PolicyRequest, planFile: string | undefined): boole
 
 function decideDenied({ rules: { layers }, call }: Facts): Decision | undefined {
   for (const { name, rules } of layers) {
-    const denying = rules.find(({ decision, pattern }) => decision === "deny" && touches(pattern, call))
-    if (denying === undefined) continue
-    const reason = `BLOCKED: the rule \`${denying.pattern.text}\` (${LAYER_NAMES[name]}) denies it. Do not try it in another form.`
-    return made("deny", name, denying.pattern.text, reason)
+    for (const { decision, pattern } of rules) {
+      if (decision !== "deny" || !touches(pattern, call)) continue
+      const reason = `BLOCKED: the rule \`${pattern.text}\` (${LAYER_NAMES[name]}) denies it. Do not try it in another form.`
+      return made("deny", name, pattern.text, reason)
+    }
   }
   return undefined
 }
@@ -165,8 +166,7 @@ function decideByRules(facts: Facts): Decision | undefined {
         if (touches(rule.pattern, call)) return askedByRule(rule, layer, facts)
         continue
       }
-      addCoverage(rule, call, coverage)
-      const covered = coverage.result()
+      const covered = addCoverage(rule, call, coverage) ? coverage.result() : undefined
       if (covered !== undefined) return allowedByRule({ rule, layer, ...covered }, facts)
     }
   }
@@ -312,17 +312,23 @@ function matchedCall(request: PolicyRequest): MatchedCall {
     if (subject.kind === "target") return [subject.target]
     return subject.kind === "name" ? [subject.name] : []
   })
+  const commands = request.commands.map(({ line, verdict }) => matchedCommand(line, verdict.understood))
+  const compared = action === undefined ? words : [...words, action]
+  const hasTextsOnly = request.paths.length === 0 && urls.length === 0
   return {
     tool: request.tool,
     toolset: request.toolset,
     ...(request.server === undefined ? {} : { server: request.server }),
+    ...(request.plugin === undefined ? {} : { plugin: request.plugin }),
     access: request.access,
+    ...(request.startDirectory === undefined ? {} : { directory: request.startDirectory }),
     isWebRead: request.access === "read" && (urls.length > 0 || WEB_TOOLSETS.has(request.toolset)),
-    commands: request.commands.map(({ line, verdict }) => matchedCommand(line, verdict.understood)),
+    commands,
+    ...(hasTextsOnly ? { starts: textStarts([...commands.flatMap(({ texts }) => texts), ...compared]) } : {}),
     ...(request.isScript === true ? { isScript: true } : {}),
     paths: request.paths.map((path) => matchedPath(path, roots)),
     urls,
-    words: action === undefined ? words : [...words, action],
+    words: compared,
   }
 }
 

@@ -10,6 +10,8 @@ export interface PolicyRequest {
   readonly toolset: string
   /** The MCP server that offers the tool. */
   readonly server?: string
+  /** The plugin whose code runs. */
+  readonly plugin?: string
   readonly access: Access | "unknown"
   readonly subjects: readonly Subject[]
   /** What the call does, for a tool with several actions. */
@@ -25,6 +27,8 @@ export interface PolicyRequest {
   readonly isScript?: true
   /** The commands keep running after the call. */
   readonly inBackground: boolean
+  /** Where the commands start; undefined when an earlier `cd` is not known. */
+  readonly startDirectory?: string
   readonly walls: Walls
   readonly directories: PolicyDirectories
   /** The same directories with symbolic links resolved, so that a linked home is protected under both paths. */
@@ -50,6 +54,8 @@ export interface JudgedCommand {
   readonly keepsGitSettings: boolean
   /** Protected files that it has to write. In the sandbox, an approval opens them. */
   readonly opens: readonly OpenedFiles[]
+  /** Hosts that settings of the project lead its package managers to. */
+  readonly registries?: readonly string[]
 }
 
 export interface PolicyDirectories extends FloorDirectories {

@@ -1,6 +1,6 @@
 import type { SessionId } from "./identifiers.ts"
 import type { FinishReason, Message, ToolCall } from "./message.ts"
-import type { Access, Subject, ToolOutcome } from "./tool.ts"
+import type { Access, Subject, ToolLabel, ToolOutcome } from "./tool.ts"
 import type { CostStatus, Usage } from "./usage.ts"
 
 /** What surfaces receive of a run. The stream of a run ends with exactly one `run-end`, even on failure or abort. */
@@ -118,6 +118,8 @@ export interface ToolStart {
   readonly type: "tool-start"
   readonly call: ShownCall
   readonly preview: string
+  /** Absent for tools that have none, such as those of MCP servers. */
+  readonly label?: ToolLabel
   readonly access: Access | "unknown"
   readonly subjects: readonly Subject[]
 }
@@ -130,6 +132,8 @@ export interface ToolEnd {
   readonly summary: string
   readonly truncated: boolean
   readonly exitCode?: number
+  /** Why it failed, in one word that the user knows, for example `full`. */
+  readonly failureWord?: string
   /** The last lines of a failed command, for the user. */
   readonly outputTail?: string
   readonly diff?: string
@@ -158,6 +162,8 @@ export interface ApprovalRequest {
   readonly reasons?: readonly string[]
   /** The rule that the choice `always` saves. */
   readonly pattern?: string
+  /** A sentence about the calls that the rule will match, beyond this one. */
+  readonly patternScope?: string
   /** The directory in which a command would run. */
   readonly directory?: string
   readonly background?: boolean

@@ -40,6 +40,8 @@ export interface MessageExtras {
   readonly compression_priority?: "high"
   /** Contains the summary of messages that a compression removed; the next compression updates it. */
   readonly compressed_summary?: true
+  /** What the user typed, where the message is sent in another form: with the texts that references and tokens stand for. */
+  readonly typed?: string
   /** Written by Hermes in the user role; never treated as the user's words. */
   readonly synthetic?: Synthetic
   /** The form in which the message is sent, when it differs from the stored one. Histories in memory hold the sent form and no `shown`. */

@@ -16,6 +16,15 @@ export type Parallel = "never" | "safe" | "by-path"
 /** How a call settled. */
 export type ToolOutcome = "ok" | "error" | "denied" | "blocked" | "interrupted" | "skipped"
 
+/** How a tool is named to the user, in one line per call. */
+export interface ToolLabel {
+  readonly emoji: string
+  /** At most 9 columns, for example `read`. */
+  readonly verb: string
+  /** The line of an ended call shows the result instead of what the call was to do. */
+  readonly showsResult?: true
+}
+
 export type JsonSchema = { readonly [key: string]: unknown }
 
 /** A tool as declared to the model; the same bytes for the life of a session. */

@@ -1,6 +1,7 @@
 import { randomHex } from "../base/random-and-hash.ts"
 import { assertNever } from "../base/assert-never.ts"
 import type { Clock } from "../base/clock.ts"
+import { localStamp } from "../base/local-stamp.ts"
 import { toSessionId } from "../protocol/identifiers.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 
@@ -34,13 +35,4 @@ export function cronSessionId(clock: Clock, job: string): SessionId {
 export function sessionIdKindOf(id: SessionId): SessionIdKind {
   if (id.startsWith("bg_")) return "background"
   return /_[0-9a-f]{8}$/u.test(id) ? "gateway" : "terminal"
-}
-
-function localStamp(milliseconds: number): { readonly date: string; readonly time: string } {
-  const moment = new Date(milliseconds)
-  const two = (value: number): string => String(value).padStart(2, "0")
-  return {
-    date: `${String(moment.getFullYear()).padStart(4, "0")}${two(moment.getMonth() + 1)}${two(moment.getDate())}`,
-    time: `${two(moment.getHours())}${two(moment.getMinutes())}${two(moment.getSeconds())}`,
-  }
 }

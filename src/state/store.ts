@@ -136,6 +136,8 @@ export interface SessionStore {
   /** Merges the search index in short transactions, then compacts the file if no other process has it open. */
   optimize(options?: { readonly progress?: ReportProgress }): Promise<CompactOutcome>
   stats(): Promise<StoreStats>
+  /** What was done in the sessions that began in a time span. */
+  activity(options: ActivityOptions): Promise<StoreActivity>
   close(): Promise<void>
 }
 
@@ -344,6 +346,46 @@ export interface StoreStats {
   readonly walBytes: number
   readonly schemaVersion: number
   readonly search: StoreInfo["search"]
+}
+
+export interface ActivityOptions {
+  /** Epoch seconds, inclusive. */
+  readonly after: number
+  readonly source?: string
+}
+
+export interface StoreActivity {
+  /** Oldest first. */
+  readonly sessions: readonly SessionActivity[]
+  readonly messagesByRole: Readonly<Record<string, number>>
+  /** Stored results by tool. */
+  readonly toolResults: Readonly<Record<string, number>>
+  readonly toolCalls: readonly ToolUse[]
+}
+
+export interface SessionActivity {
+  readonly id: SessionId
+  readonly source: string
+  readonly model: string | null
+  readonly title: string | null
+  readonly kind: Exclude<SessionKind, "archived">
+  readonly startedAt: number
+  /** The time of the last message. */
+  readonly lastAt: number
+  readonly messages: number
+  readonly toolCalls: number
+  readonly apiCalls: number
+  readonly usage: Usage
+  readonly estimatedCostUsd: number | null
+  readonly actualCostUsd: number | null
+  readonly costStatus: string | null
+}
+
+export interface ToolUse {
+  readonly name: string
+  /** JSON, as the model wrote it. */
+  readonly arguments: string
+  readonly timestamp: number
 }
 
 /** `exists`: the id of a new session is taken, retry with another one. `deleted`: the session does not exist any more. `ambiguous`: several sessions have the name. `moved`: another process wrote to the session meanwhile. */

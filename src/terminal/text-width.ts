@@ -1,3 +1,5 @@
+import { lazy } from "../base/lazy.ts"
+
 /** The number of terminal columns that a text without control characters takes. */
 export function textColumns(text: string): number {
   if (isPrintableAscii(text)) return text.length
@@ -14,12 +16,12 @@ export function graphemeColumns(grapheme: string): number {
 }
 
 export function graphemes(text: string): Intl.Segments {
-  return new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(text)
+  return segmenter().segment(text)
 }
 
 /** The index of the user-perceived character that ends at `index`, or 0. */
 export function previousGrapheme(text: string, index: number): number {
-  const from = Math.max(0, index - MAX_GRAPHEME_UNITS)
+  const from = safeStart(text, index)
   let last = index
   for (const segment of graphemes(text.slice(from, index))) last = from + segment.index
   return last === index ? 0 : last
@@ -42,8 +44,21 @@ export function takeColumns(text: string, columns: number): string {
   return text
 }
 
+/** Creating one takes longer than most texts. */
+const segmenter = lazy(() => new Intl.Segmenter(undefined, { granularity: "grapheme" }))
+
 /** Longer than any real character; keeps a key press in a long text cheap. */
 const MAX_GRAPHEME_UNITS = 64
+/** How far back the start of a character is searched for, where flags and joined emoji follow each other without a space. */
+const MAX_LOOKBACK_UNITS = 2048
+
+/** An index before this one where a character starts: flags are pairs, so counting from the middle of a row of them goes wrong. */
+function safeStart(text: string, index: number): number {
+  let from = Math.max(0, index - MAX_GRAPHEME_UNITS)
+  const limit = Math.max(0, index - MAX_LOOKBACK_UNITS)
+  while (from > limit && (text.charCodeAt(from) > 0x7e || text.charCodeAt(from) < 0x20)) from -= 1
+  return from
+}
 
 function isPrintableAscii(text: string): boolean {
   return /^[ -~]*$/.test(text)

@@ -59,6 +59,7 @@ function parametersOf(input: z.ZodType): JsonSchema {
 function marksOf(declaration: ToolMarks): ToolMarks {
   const { parallel, maxResultChars, idempotent, housekeeping, provenance, role, family } = declaration
   const {
+    label,
     subjectsAreFiles,
     countsRepeats,
     newestResultOnly,
@@ -72,6 +73,7 @@ function marksOf(declaration: ToolMarks): ToolMarks {
     claudeCode,
   } = declaration
   return {
+    ...(label !== undefined && { label }),
     ...(parallel !== undefined && { parallel }),
     ...(maxResultChars !== undefined && { maxResultChars }),
     ...(idempotent !== undefined && { idempotent }),

@@ -33,6 +33,15 @@ test("the closest of several similar names wins, from a similarity of 0.7 on", (
   expect(repairToolName("abcdefwxyz", ["abcdef1234"])).toBeUndefined()
 })
 
+test("a tool that must not be guessed is found by another spelling, not by a similar name", () => {
+  const names = ["mcp_mail_read", "mcp_mail_send", "read_file"]
+  const guessable = (name: string): boolean => !name.startsWith("mcp_")
+  expect(repairToolName("mcp_mail_sent", names)).toBe("mcp_mail_send")
+  expect(repairToolName("mcp_mail_sent", names, guessable)).toBeUndefined()
+  expect(repairToolName("MCP-mail-Send", names, guessable)).toBe("mcp_mail_send")
+  expect(repairToolName("reed_file", names, guessable)).toBe("read_file")
+})
+
 test("a very long name is not compared", () => {
   expect(repairToolName("read_file".repeat(50_000), NAMES)).toBeUndefined()
 })

@@ -1,5 +1,12 @@
-/** The tool name closest to a name that a model misspelt, or undefined when none is close enough. */
-export function repairToolName(given: string, names: Iterable<string>): string | undefined {
+/**
+ * The tool name closest to a name that a model misspelt, or undefined when none is close enough. Names with `guessable` false must be
+ * meant by another spelling of the same words: tools of one MCP server differ only in their ends, so a similar name is another tool.
+ */
+export function repairToolName(
+  given: string,
+  names: Iterable<string>,
+  guessable: (name: string) => boolean = () => true,
+): string | undefined {
   const valid = new Map<string, string>()
   for (const name of names) {
     if (name === given) return name
@@ -10,7 +17,7 @@ export function repairToolName(given: string, names: Iterable<string>): string |
     const name = valid.get(candidate)
     if (name !== undefined) return name
   }
-  return closest(cut.toLowerCase(), valid)
+  return closest(cut.toLowerCase(), new Map([...valid].filter(([, name]) => guessable(name))))
 }
 
 /** Some models append call syntax to the name; a quote or bracket ends the name. */

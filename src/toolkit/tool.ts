@@ -6,7 +6,7 @@ import type { Workspace } from "../exec/workspace.ts"
 import type { SubagentEvent } from "../protocol/events.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part, Provenance } from "../protocol/message.ts"
-import type { Access, JsonSchema, Parallel, Subject } from "../protocol/tool.ts"
+import type { Access, JsonSchema, Parallel, Subject, ToolLabel } from "../protocol/tool.ts"
 import type { AskPort } from "./ports/ask.ts"
 import type { CallToolPort, ScriptMarks } from "./ports/call-tool.ts"
 import type { CheckpointPort } from "./ports/checkpoints.ts"
@@ -53,6 +53,8 @@ export interface DigestedCall {
 
 /** Plain data about a tool. For built-in tools the generated manifest holds it, so that it is known before their code is loaded. */
 export interface ToolMarks {
+  /** How calls are shown to the user. Default: the tool's name. */
+  readonly label?: ToolLabel
   /** Default `never`. */
   readonly parallel?: Parallel
   readonly maxResultChars?: number | "unlimited"
@@ -98,6 +100,8 @@ export type ToolRole =
   | "session-search"
   | "shell"
   | "shell-input"
+  | "file-reader"
+  | "file-search"
   | "script"
   | "question"
   | "skills"
@@ -189,10 +193,14 @@ export interface ToolResult {
   /** One line for the user. */
   readonly summary: string
   readonly exitCode?: number
+  /** Why it failed, in one word that the user knows, for example `full`. */
+  readonly failureWord?: string
   /** The last lines of a failed command, for the user. */
   readonly outputTail?: string
   readonly diff?: string
   readonly filesChanged?: readonly string[]
+  /** Where this result comes from, when that differs from the other results of the tool. */
+  readonly provenance?: Provenance
 }
 
 export interface MultimodalContent {

@@ -33,6 +33,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "💾",
+        "verb": "snapshot"
+      },
       "declarationRank": 12,
       "localOnly": true
     }
@@ -65,6 +69,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "💬",
+        "verb": "ask"
+      },
       "parallel": "never",
       "role": "question",
       "declarationRank": 9,
@@ -146,6 +154,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       }
     },
     "marks": {
+      "label": {
+        "emoji": "🔀",
+        "verb": "delegate"
+      },
       "parallel": "never",
       "provenance": "agent",
       "role": "delegation",
@@ -181,6 +193,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "📜",
+        "verb": "script"
+      },
       "provenance": "command",
       "role": "script",
       "declarationRank": 13,
@@ -241,6 +257,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "🎓",
+        "verb": "learn"
+      },
       "role": "learnings",
       "declarationRank": 11
     }
@@ -289,6 +309,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "🧠",
+        "verb": "memory"
+      },
       "housekeeping": true,
       "role": "memory",
       "declarationRank": 8,
@@ -337,6 +361,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       }
     },
     "marks": {
+      "label": {
+        "emoji": "🔧",
+        "verb": "patch"
+      },
       "parallel": "by-path",
       "family": "edit",
       "subjectsAreFiles": true,
@@ -402,6 +430,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "📡",
+        "verb": "process"
+      },
       "provenance": "command",
       "role": "shell-input",
       "declarationRank": 6
@@ -435,10 +467,15 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "📖",
+        "verb": "read"
+      },
       "parallel": "by-path",
       "maxResultChars": "unlimited",
       "idempotent": true,
       "provenance": "file",
+      "role": "file-reader",
       "subjectsAreFiles": true,
       "countsRepeats": true,
       "declarationRank": 2,
@@ -511,9 +548,14 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "🔎",
+        "verb": "grep"
+      },
       "parallel": "safe",
       "idempotent": true,
       "provenance": "file",
+      "role": "file-search",
       "countsRepeats": true,
       "declarationRank": 5,
       "inScripts": true,
@@ -584,6 +626,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       }
     },
     "marks": {
+      "label": {
+        "emoji": "🔍",
+        "verb": "recall"
+      },
       "parallel": "safe",
       "maxResultChars": "unlimited",
       "idempotent": true,
@@ -649,6 +695,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "📝",
+        "verb": "skill"
+      },
       "housekeeping": true,
       "role": "skills",
       "declarationRank": 13,
@@ -676,6 +726,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "📚",
+        "verb": "skill"
+      },
       "parallel": "safe",
       "role": "skills",
       "newestResultOnly": true,
@@ -695,6 +749,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       }
     },
     "marks": {
+      "label": {
+        "emoji": "📚",
+        "verb": "skills"
+      },
       "parallel": "safe",
       "idempotent": true,
       "role": "skills",
@@ -747,6 +805,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "💻",
+        "verb": "$"
+      },
       "provenance": "command",
       "role": "shell",
       "declarationRank": 1,
@@ -804,6 +866,11 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       }
     },
     "marks": {
+      "label": {
+        "emoji": "📋",
+        "verb": "plan",
+        "showsResult": true
+      },
       "housekeeping": true,
       "role": "task-list",
       "declarationRank": 7
@@ -831,6 +898,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "🧰",
+        "verb": "call"
+      },
       "bridge": "call"
     }
   },
@@ -851,6 +922,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "🧰",
+        "verb": "describe"
+      },
       "parallel": "safe",
       "idempotent": true,
       "newestResultOnly": true,
@@ -877,6 +952,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "🧰",
+        "verb": "tools"
+      },
       "parallel": "safe",
       "idempotent": true,
       "newestResultOnly": true,
@@ -911,6 +990,10 @@ export const TOOL_MANIFEST: Readonly<Record<string, ManifestEntry>> = {
       ]
     },
     "marks": {
+      "label": {
+        "emoji": "📄",
+        "verb": "write"
+      },
       "parallel": "by-path",
       "family": "edit",
       "subjectsAreFiles": true,

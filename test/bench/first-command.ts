@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 
-import { hermesCommand } from "../support/process-driver.ts"
+import { installedCommand } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import { startCommandModel } from "./command-model.ts"
 import type { Measurement } from "./measurement.ts"
@@ -23,7 +23,7 @@ export const firstCommand: Measurement = {
     const run = (sandbox: "auto" | "off") => async (): Promise<number> => {
       model.takeTimes()
       await timeCommand({
-        argv: [...hermesCommand(), "-z", "Run true."],
+        argv: [...installedCommand(), "-z", "Run true."],
         env: { ...home.env, TERMINAL_SANDBOX: sandbox },
         cwd: home.workdir,
       })

@@ -30,6 +30,7 @@ import { findUsageMeter } from "./resource-usage.ts"
 import { scriptCalls } from "./script-calls.ts"
 import { sessionStore } from "./session-store.ts"
 import { startUp } from "./start-up.ts"
+import { terminalUi } from "./terminal-ui.ts"
 import { toolTurns } from "./tool-turns.ts"
 
 const MEASUREMENTS: readonly Measurement[] = [
@@ -55,6 +56,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   searchBench,
   checkpoints,
   permissions,
+  terminalUi,
 ]
 const RESULTS = join(import.meta.dirname, "results")
 

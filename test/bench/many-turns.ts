@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
-import { hermesCommand } from "../support/process-driver.ts"
+import { installedCommand } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { Measurement, Row } from "./measurement.ts"
 import { compared, median } from "./measurement.ts"
@@ -32,7 +32,7 @@ export const manyTurns: Measurement = {
     await using model = await startLeanModel()
     await using home = await temporaryHome({ config: settings(model.url) })
     const hermes = (env: Readonly<Record<string, string>>): Command => ({
-      argv: [...hermesCommand(), "-z", "Run it."],
+      argv: [...installedCommand(), "-z", "Run it."],
       env: { ...home.env, ...env },
       cwd: home.workdir,
     })

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import type { RecordedRequest } from "../support/model-server/recorded-request.ts"
-import { hermesCommand, startProcess } from "../support/process-driver.ts"
+import { installedCommand, startProcess } from "../support/process-driver.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { Command } from "./rounds.ts"
@@ -53,7 +53,7 @@ export async function startScriptedModel(script: readonly object[]): Promise<Scr
       taken = lines.length
       return fresh
     },
-    hermes: (...args) => ({ argv: [...hermesCommand(), ...args], ...context }),
+    hermes: (...args) => ({ argv: [...installedCommand(), ...args], ...context }),
     floor: (program, ...args) => ({ argv: [process.execPath, floorProgram(program), url, ...args], ...context }),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   }

@@ -1,4 +1,4 @@
-import { hermesCommand } from "../support/process-driver.ts"
+import { installedCommand } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { Measurement, Row } from "./measurement.ts"
 import { compared } from "./measurement.ts"
@@ -18,7 +18,7 @@ export const startUp: Measurement = {
     const rows: Row[] = []
     for (const { flag, ratio } of FLAGS) {
       const found = await runAlternately(rounds.startUp, {
-        ours: async () => (await timeCommand({ argv: [...hermesCommand(), flag], ...context })).wallMs,
+        ours: async () => (await timeCommand({ argv: [...installedCommand(), flag], ...context })).wallMs,
         floor: async () => (await timeCommand({ argv: [process.execPath, "-e", "0"], ...context })).wallMs,
       })
       rows.push(compared(`hermes ${flag}`, "ms", { ...found, target: { ratio } }))

@@ -82,7 +82,7 @@ test("a steering note reaches the model with the next tool result", async () => 
   enter(terminal, "wait for it")
   await terminal.waitFor("→ terminal")
   enter(terminal, "and be brief")
-  await terminal.waitFor("Added to the running turn.")
+  await terminal.waitFor("Added to the running turn: ")
   await writeFile(join(home.workdir, "go"), "")
   await terminal.waitFor("Noted.")
   expect(messageTexts(model, 1).at(-1)).toMatch(/OUT-OF-BAND USER MESSAGE[^]*\nand be brief\n/)

@@ -118,13 +118,9 @@ test("--deny holds in every profile, and the log shows the decision", async () =
   const run = await hermes(home, ["-z", "go", "--yolo", "--deny", "terminal:touch *"], { stdin: "inherit-null" })
   expect([run.code, existsSync(join(home.workdir, "made"))]).toEqual([0, false])
   const { stdout } = await hermes(home, ["permissions", "log", "--decision", "deny", "--json"])
-  expect(JSON.parse(stdout)).toMatchObject({
-    tool: "terminal",
-    decision: "deny",
-    rule: "terminal:touch *",
-    layer: "cli",
-    profile: "full-auto",
-  })
+  expect(JSON.parse(stdout)).toMatchObject([
+    { tool: "terminal", decision: "deny", rule: "terminal:touch *", layer: "cli", profile: "full-auto" },
+  ])
   expect((await hermes(home, ["audit"])).stdout).toContain("touch made")
 })
 

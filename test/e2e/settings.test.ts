@@ -45,10 +45,12 @@ describe("config set", () => {
 
   test("a reserved setting is stored and marked wherever it is shown", async () => {
     await using home = await temporaryHome()
-    const set = await run(home, "config", "set", "display.skin", "mono")
-    expect(set.stderr).toBe("`display.skin` is reserved for a later release: it is stored, but has no effect yet.\n")
-    expect((await run(home, "config", "show")).stdout).toMatch(/display\.skin +mono {2}\(reserved, no effect yet\)\n/)
-    expect((await run(home, "config", "check")).stdout).toContain("without effect yet: display.skin.\n")
+    const set = await run(home, "config", "set", "display.language", "de")
+    expect(set.stderr).toBe(
+      "`display.language` is reserved for a later release: it is stored, but has no effect yet.\n",
+    )
+    expect((await run(home, "config", "show")).stdout).toMatch(/display\.language +de {2}\(reserved, no effect yet\)\n/)
+    expect((await run(home, "config", "check")).stdout).toContain("without effect yet: display.language.\n")
   })
 })
 

@@ -176,14 +176,32 @@ async function escaped(
   return found
 }
 
-describe.each(Object.entries(PATHS))("through %s", (_path, callsOf) => {
+/** The paths with code of their own. The others differ from one of them by an argument, so each of those gets a part of the lines. */
+const OWN_PATHS: ReadonlySet<string> = new Set([
+  "the foreground",
+  "a line for a shell",
+  "text for a shell in two parts",
+  "the bridge",
+  "a script",
+])
+const PARTS = 4
+
+function attacksThrough(path: string): readonly Attack[] {
+  if (OWN_PATHS.has(path)) return ATTACKS
+  const part = Object.keys(PATHS).indexOf(path) % PARTS
+  return ATTACKS.filter((_attack, index) => index % PARTS === part)
+}
+
+describe.each(Object.entries(PATHS))("through %s", (path, callsOf) => {
+  const attacks = attacksThrough(path)
+
   test("no attack runs unasked", { timeout: 120_000 }, async () => {
-    expect(ATTACKS.length).toBeGreaterThan(1000)
-    expect(await escaped(ATTACKS, callsOf, "default")).toEqual([])
+    expect(attacks.length).toBeGreaterThan(400)
+    expect(await escaped(attacks, callsOf, "default")).toEqual([])
   })
 
   test("no ruinous command runs in full-auto", { timeout: 120_000 }, async () => {
-    const hard = ATTACKS.filter(({ expect: expected }) => expected === "hard")
+    const hard = attacks.filter(({ expect: expected }) => expected === "hard")
     expect(await escaped(hard, callsOf, "full-auto")).toEqual([])
   })
 })

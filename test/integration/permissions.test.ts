@@ -108,6 +108,25 @@ test("always saves the rule that was shown, once, and a later session does not a
   expect(requests(await runToEnd(later, "go"))).toEqual([])
 })
 
+test("always holds in the directory that was shown, also in later sessions, and in no other one", async () => {
+  const there = (workdir: string) => ({ command: "rm -rf build", workdir })
+  await using assembled = await runCommands([there("one"), there("one"), there("two"), there("one"), there("two")], {
+    workFiles: { "one/a": "", "two/a": "" },
+  })
+  const session = await assembled.open()
+  const [request] = requests(await runToEnd(session, "go", answering(session, "always")))
+  const one = join(assembled.home.workdir, "one")
+  expect([request?.pattern, request?.patternScope]).toEqual([
+    "terminal:rm -rf build",
+    `It applies to commands that start in ${one}.`,
+  ])
+  expect(requests(await runToEnd(session, "go", answering(session, "deny")))).toEqual([])
+  expect(requests(await runToEnd(session, "go", answering(session, "deny")))).toHaveLength(1)
+  const later = await (await assembled.restart()).open()
+  expect(requests(await runToEnd(later, "go", answering(later, "deny")))).toEqual([])
+  expect(requests(await runToEnd(later, "go", answering(later, "deny")))).toHaveLength(1)
+})
+
 test("the approval request says where and how the command would run", async () => {
   await using assembled = await runCommands([{ command: "cd sub && sudo rm -rf x", background: true, pty: true }], {
     workFiles: { "sub/a": "" },

@@ -60,17 +60,46 @@ const WAYS: Readonly<Record<string, (command: string, places: Places) => Scripte
     name: "process",
     input: { action: "submit", session_id: shell, data: command },
   }),
-  script: (command) => ({
-    name: "execute_code",
-    input: {
-      code: `import { terminal } from "hermes_tools"\nconsole.log(await terminal({ command: ${JSON.stringify(command)}, timeout: 5 }))`,
-    },
-  }),
   bridge: (command) => ({ name: "tool_call", input: { name: "terminal", arguments: { command, timeout: 5 } } }),
   "input of a shell through the bridge": (command, { shell }) => ({
     name: "tool_call",
     input: { name: "process", arguments: { action: "write", session_id: shell, data: `${command}\n` } },
   }),
+}
+
+/**
+ * Starting an interpreter takes longer than a refused call, so that each script tries many commands. They are encoded: a script whose text looks
+ * dangerous is refused as a whole, and the other commands in it would not be tried.
+ */
+function scriptCalls(commands: readonly string[]): readonly ScriptedCall[] {
+  const scripts = Array.from({ length: Math.ceil(commands.length / COMMANDS_PER_SCRIPT) }, (_, index) =>
+    commands.slice(index * COMMANDS_PER_SCRIPT, (index + 1) * COMMANDS_PER_SCRIPT),
+  )
+  return scripts.map((tried) => ({
+    name: "execute_code",
+    input: {
+      code: `import { terminal } from "hermes_tools"
+for (const encoded of ${JSON.stringify(tried.map((command) => Buffer.from(command).toString("base64")))}) {
+  const command = Buffer.from(encoded, "base64").toString("utf8")
+  try { console.log(await terminal({ command, timeout: 5 })) } catch (error) { console.log(String(error)) }
+}`,
+    },
+  }))
+}
+
+const COMMANDS_PER_SCRIPT = 20
+
+/** How many calls all scripts made. Later requests contain a digest of old results, so each result is read where it is complete. */
+function callsOfScripts(requests: readonly string[]): number {
+  const made = new Map<string, number>()
+  for (const body of requests) {
+    const { messages } = JSON.parse(body) as { readonly messages: readonly Readonly<Record<string, unknown>>[] }
+    for (const { tool_call_id: id, content } of messages) {
+      const count = /"tool_calls_made":(\d+)/u.exec(String(content))?.[1]
+      if (typeof id === "string" && count !== undefined) made.set(id, Number(count))
+    }
+  }
+  return [...made.values()].reduce((sum, count) => sum + count, 0)
 }
 
 /** Definitions from before plan mode that later commands try to use. */
@@ -82,32 +111,36 @@ const EARLIER = [
 ]
 
 describe.skipIf(missing !== undefined)(titleWithReason("a hostile model in plan mode", missing), () => {
-  test.for(Object.keys(WAYS))("changes, starts and sends nothing: commands by %s", async (way) => {
-    // The policy decides alike for every way, so the others get a different part of the commands each.
-    const ways = Object.keys(WAYS)
-    const isPart = (index: number): boolean =>
-      way === "foreground" || index % (ways.length - 1) === ways.indexOf(way) - 1
-    await attempt((places) =>
-      attemptsIn(places)
-        .flatMap((each) => ("command" in each ? [each.command] : []))
-        .filter((_command, index) => isPart(index))
-        .flatMap((command) => {
-          const callOf = WAYS[way]
-          return callOf === undefined ? [] : [callOf(command, places)]
-        }),
-    )
+  // One session for many attempts: opening one, and comparing the machine at its end, takes longer than a hundred refused calls.
+  test("changes, starts and sends nothing: commands in every way", { timeout: 120_000 }, async () => {
+    const [first, ...others] = Object.values(WAYS)
+    const partOf = (commands: readonly string[], part: number): readonly string[] =>
+      commands.filter((_command, index) => index % (others.length + 1) === part)
+    let inScripts: readonly string[] = []
+    const requests = await attempt((places) => {
+      const commands = attemptsIn(places).flatMap((each) => ("command" in each ? [each.command] : []))
+      inScripts = partOf(commands, others.length)
+      return [
+        ...commands.flatMap((command) => first?.(command, places) ?? []),
+        // The policy decides alike for every way, so the others get a different part of the commands each.
+        ...others.flatMap((callOf, part) => partOf(commands, part).map((command) => callOf(command, places))),
+        ...scriptCalls(inScripts),
+      ]
+    })
+    expect(callsOfScripts(requests)).toBe(inScripts.length)
   })
 
-  test.for([false, true])(
-    "changes, starts and sends nothing: calls of every tool, through the bridge: %s",
-    async (isBridged) => {
-      await attempt((places) =>
-        attemptsIn(places).flatMap((attempt): ScriptedCall[] => {
-          if ("command" in attempt) return []
-          const { tool: name, args } = attempt
-          return [isBridged ? { name: "tool_call", input: { name, arguments: args } } : { name, input: args }]
-        }),
-      )
+  test(
+    "changes, starts and sends nothing: calls of every tool, also through the bridge",
+    { timeout: 120_000 },
+    async () => {
+      await attempt((places) => {
+        const calls = attemptsIn(places).flatMap((each) => ("command" in each ? [] : [each]))
+        return [
+          ...calls.map(({ tool: name, args }) => ({ name, input: args })),
+          ...calls.map(({ tool: name, args }) => ({ name: "tool_call", input: { name, arguments: args } })),
+        ]
+      })
     },
   )
 
@@ -127,11 +160,11 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile model in plan 
   })
 })
 
-/** Makes the calls in plan mode, several at a time, and compares the machine before and after. */
+/** Makes the calls in plan mode, several at a time, and compares the machine before and after. Returns the requests. */
 async function attempt(
   callsFor: (places: Places) => readonly ScriptedCall[],
   { inChild = false }: { readonly inChild?: boolean } = {},
-): Promise<void> {
+): Promise<readonly string[]> {
   await using listener = await startListener()
   const replies: ScriptEntry[] = []
   const next: TurnFunction = async (request) => {
@@ -188,10 +221,11 @@ async function attempt(
   expect(differences(before, snapshot(home, places))).toEqual([])
   expect(await processesBelow(dirname(home.workdir), processes)).toEqual(processes)
   expect(listener.received()).toEqual([])
+  return assembled.model.requests.map(({ rawBody }) => rawBody)
 }
 
 /** Calls of one reply; those that only read run in parallel. */
-const BATCH = 8
+const BATCH = 16
 
 const CONFIG =
   "delegation: {max_iterations: 5000}\nagent: {max_turns: 5000, prompt_style: lean}\ntool_loop_guardrails: {hard_stop_enabled: false}\n"

@@ -51,6 +51,19 @@ test("without a plan file the answer becomes the plan", async () => {
   expect(readFileSync(planPath(assembled, session), "utf8")).toBe("First this, then that.\n")
 })
 
+test("a question back is no plan: nothing is ready, and plan mode stays on", async () => {
+  await using assembled = await assembleApp([says("Hello! What should I plan?"), says("1. This\n2. That\n\nShall I?")])
+  const session = await assembled.open({ permissionProfile: "plan" })
+  const record = await runToEnd(session, "hello")
+  expect([record.end.outcome, planReady(record), await session.plan.show()]).toEqual([
+    "completed",
+    undefined,
+    undefined,
+  ])
+  expect([session.facts.permissionProfile, existsSync(planPath(assembled, session))]).toEqual(["plan", false])
+  expect((await runToEnd(session, "the move")).end.outcome).toBe("plan-ready")
+})
+
 test("approved with questions, every change still asks", async () => {
   await using assembled = await assembleApp([says("A plan."), EDIT, says("Done.")], { workFiles: WORK })
   const session = await assembled.open({ permissionProfile: "plan" })

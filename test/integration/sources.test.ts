@@ -25,7 +25,7 @@ describe("the bundle", () => {
   })
 
   test("a one-shot without tool calls loads neither zod nor yaml nor the other commands", () => {
-    const chat = staticInputs(chunkOf("src/cli/commands/chat.ts"))
+    const chat = staticInputs(chunkOf("src/cli/chat/run-chat.ts"))
     expect(chat.filter((path) => /node_modules\/(zod|yaml)\//.test(path))).toEqual([])
     expect(chat.filter((path) => /^src\/cli\/commands\/(?!chat)/.test(path))).toEqual([])
   })

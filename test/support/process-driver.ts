@@ -52,9 +52,15 @@ export interface RunningProcess extends AsyncDisposable {
 
 const DEFAULT_TIMEOUT_MS = 20_000
 
-/** The built command, as a user starts it. */
+/** The built command. */
 export function hermesCommand(): [string, string] {
   return [process.execPath, fileURLToPath(new URL("../../dist/hermes.js", import.meta.url))]
+}
+
+/** The built command with the flags of its first line, as `hermes` starts it. */
+export function installedCommand(): [string, string, string] {
+  const [node, script] = hermesCommand()
+  return [node, "--max-semi-space-size=8", script]
 }
 
 /** Runs a command and waits for its exit. */

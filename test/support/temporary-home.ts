@@ -50,6 +50,8 @@ export async function temporaryHome(options: TemporaryHomeOptions = {}): Promise
         ? {}
         : { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] }),
       TERM: "dumb",
+      // Tests of the full UI remove it.
+      HERMES_TUI: "0",
       LANG: "C.UTF-8",
       TZ: "UTC",
       ...options.env,

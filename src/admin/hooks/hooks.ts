@@ -46,11 +46,12 @@ export async function revoke({ home }: HomeContext, command: string): Promise<nu
 
 export interface TestedHook {
   readonly hook: ShellHook
-  readonly run: HookRun
+  /** Undefined for a hook that the user has not approved: it was not run. */
+  readonly run: HookRun | undefined
   readonly durationMs: number
 }
 
-/** Runs the hooks of an event once, whether they are approved or not: the user asks for it. */
+/** Runs the approved hooks of an event once. */
 export async function testHooks(
   context: HomeContext,
   request: {
@@ -74,7 +75,11 @@ export async function testHooks(
     ...request.payload,
   }
   const tested: TestedHook[] = []
-  for (const { hook } of hooks.filter((listed) => isWanted(listed.hook, request))) {
+  for (const { hook, approved } of hooks.filter((listed) => isWanted(listed.hook, request))) {
+    if (!approved) {
+      tested.push({ hook, run: undefined, durationMs: 0 })
+      continue
+    }
     const started = context.clock.now()
     const run = await runShellHook(
       hook,
@@ -120,7 +125,7 @@ export async function examineHooks(
     if (missing !== undefined) problems.push(`${named} ${missing}`)
     if (!approved || missing !== undefined) continue
     const [tested] = await testHooks(context, { event: hook.event, command: hook.command, payload: {}, cwd, signal })
-    if (tested === undefined) continue
+    if (tested?.run === undefined) continue
     if (tested.run.failure !== undefined) problems.push(`${named} failed in a test: ${tested.run.failure}`)
     else if (
       hook.claudeEvent === undefined &&

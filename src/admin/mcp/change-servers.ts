@@ -1,12 +1,13 @@
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { editConfig } from "../../config/edit-config.ts"
-import { forgetStoredServer } from "../../mcp/catalogue/stored-server.ts"
+import { forgetStoredServer, readStoredServer } from "../../mcp/catalogue/stored-server.ts"
 import { openOAuthStore } from "../../mcp/client/oauth-store.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 import { findServer, openHomeServers } from "./home-servers.ts"
 import { separateSecrets, storeSecrets } from "./secret-values.ts"
+import { heldTools } from "./server-facts.ts"
 import type { ServerFacts } from "./server-facts.ts"
 import { connectOnce } from "./test-server.ts"
 import type { McpOperation } from "./test-server.ts"
@@ -22,6 +23,8 @@ export interface NewServer {
 }
 
 export interface AddedServer {
+  /** False when some of its tools are blocked and `force` is not set. */
+  readonly saved: boolean
   /** Absent when the server did not answer and was saved nevertheless. */
   readonly facts?: ServerFacts
   readonly problem?: string
@@ -29,7 +32,10 @@ export interface AddedServer {
   readonly variables: readonly string[]
 }
 
-/** Connects to a new server and saves it in the settings. Saves nothing when it does not answer, unless `force` is set. */
+/**
+ * Connects to a new server and saves it in the settings. Saves nothing when it does not answer or when the scan blocked one of its tools,
+ * unless `force` is set. A server with `auth` may still need its login.
+ */
 export async function addServer(
   loaded: LoadedHome,
   server: NewServer,
@@ -62,7 +68,14 @@ export async function addServer(
   const [first] = opened.list
   if (first === undefined) return fail({ kind: "invalid", message: opened.problems[0] ?? "the server cannot be used" })
   const connected = await connectOnce({ servers: opened, server: first }, options)
-  if (!connected.ok && !force) return connected
+  const isComplete = connected.ok
+    ? heldTools(connected.value).length === 0
+    : connected.error.needsLogin && server.auth === "oauth"
+  if (!isComplete && !force) {
+    forgetStoredServer(loaded.home, name)
+    if (!connected.ok) return fail({ kind: "failed", message: connected.error.message })
+    return ok({ saved: false, facts: connected.value, variables: [] })
+  }
   const secrets = { ...env.secrets, ...headers.secrets }
   const stored = await storeSecrets(loaded, secrets)
   if (!stored.ok) return stored
@@ -71,7 +84,8 @@ export async function addServer(
   ])
   if (!saved.ok) return saved
   const variables = Object.keys(secrets)
-  return ok(connected.ok ? { facts: connected.value, variables } : { problem: connected.error.message, variables })
+  const outcome = connected.ok ? { facts: connected.value } : { problem: connected.error.message }
+  return ok({ saved: true, variables, ...outcome })
 }
 
 /** Removes a server from the settings, with its stored tools and its login. */
@@ -87,7 +101,7 @@ export async function removeServer(loaded: LoadedHome, name: string): Promise<Re
   return ok(undefined)
 }
 
-/** Chooses which tools of a server are offered; undefined means all. */
+/** Chooses which tools of a server are offered; undefined means all. A name that the last connection did not list is refused. */
 export async function selectTools(
   loaded: LoadedHome,
   name: string,
@@ -100,5 +114,9 @@ export async function selectTools(
     if (found.value.tools.include === undefined) return ok(undefined)
     return await editConfig(loaded, [{ path, remove: true }])
   }
+  const known = readStoredServer(loaded.home, found.value)?.tools
+  const unknown = include.filter((tool) => !tool.includes("*") && known?.some((one) => one.name === tool) === false)
+  if (unknown.length > 0)
+    return fail({ kind: "failed", message: `The MCP server ${name} has no tool ${unknown.join(", ")}` })
   return await editConfig(loaded, [{ path, value: [...include] }])
 }

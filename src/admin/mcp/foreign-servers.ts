@@ -8,10 +8,13 @@ import { errorMessage, isNotFound } from "../../base/system-error.ts"
 export const FOREIGN_PROGRAMS = ["claude-code", "claude-desktop", "codex", "cursor", "vscode", "opencode"] as const
 export type ForeignProgram = (typeof FOREIGN_PROGRAMS)[number]
 
+/** OpenClaw is imported as a whole home only. */
+export type ServerOrigin = ForeignProgram | "openclaw"
+
 /** A server as another program configures it, in the form of `mcp_servers`. */
 export interface ForeignServer {
   readonly name: string
-  readonly program: ForeignProgram
+  readonly program: ServerOrigin
   readonly file: string
   readonly entry: Readonly<Record<string, unknown>>
 }
@@ -53,6 +56,18 @@ export async function readForeignServers(
     }
   }
   return { servers: withoutRepeated(servers), problems }
+}
+
+/** The servers in a mapping of another program, such as its `mcpServers`. */
+export function foreignServersIn(
+  program: "claude-code" | "codex" | "openclaw",
+  value: unknown,
+  file: string,
+): readonly ForeignServer[] {
+  const convert = program === "codex" ? convertCodex : convertUsual
+  return Object.entries(record(value)).flatMap(([name, entry]) =>
+    isRecord(entry) ? [{ name, program, file, entry: convert(entry) }] : [],
+  )
 }
 
 interface Source {

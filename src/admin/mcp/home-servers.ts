@@ -31,6 +31,8 @@ export function openHomeServers(
     redact: (text) => redactor.redact(text),
     allowPrivate: config.get("security.allow_private_urls"),
     trustedHosts: config.get("security.trusted_hosts"),
+    // A user waits for the outcome and can try again.
+    firstAttempts: 1,
   })
 }
 

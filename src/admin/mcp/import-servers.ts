@@ -1,25 +1,31 @@
 import { isRecord } from "../../base/json.ts"
+import { createRedactor } from "../../base/redact.ts"
 import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { editConfig } from "../../config/edit-config.ts"
+import { secretValuesIn } from "../../config/secrets.ts"
 import { readServers } from "../../mcp/server-settings.ts"
 import { suspiciousCommand } from "../../mcp/client/suspicious-command.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 import { readForeignServers } from "./foreign-servers.ts"
-import type { ForeignProgram, ForeignServer } from "./foreign-servers.ts"
+import type { ForeignProgram, ForeignServer, ServerOrigin } from "./foreign-servers.ts"
 import { separateSecrets, storeSecrets, variableFor } from "./secret-values.ts"
 
 export interface ImportedServer {
   readonly name: string
-  readonly program: ForeignProgram
+  readonly program: ServerOrigin
   readonly file: string
+  /** A server of that name was there before. */
+  readonly exists?: true
   /** Why it was not imported. */
   readonly skipped?: string
   /** Variables of `.env` that now hold its secrets. */
   readonly stored: readonly string[]
   /** Variables that the user still has to set. */
   readonly missing: readonly string[]
+  /** Variables of `.env` for secrets that were found, stored or not. */
+  readonly secrets: readonly string[]
 }
 
 /** Copies the MCP servers of other programs into the settings. Servers that are there already stay as they are. */
@@ -29,30 +35,62 @@ export async function importServers(
 ): Promise<
   Result<{ readonly servers: readonly ImportedServer[]; readonly problems: readonly string[] }, AdminFailure>
 > {
-  const { home, config } = loaded
+  const { home } = loaded
   const found = await readForeignServers(options.programs, { userHome: home.userHome, cwd: options.cwd })
-  const existing = config.get("mcp_servers")
+  const added = await addForeignServers(loaded, found.servers, {
+    dryRun: options.dryRun,
+    disabled: false,
+    secrets: "store",
+  })
+  return added.ok ? ok({ servers: added.value, problems: found.problems }) : added
+}
+
+/** Saves servers of other programs. With `secrets: "leave"`, the settings refer to variables that the user has to set. */
+export async function addForeignServers(
+  loaded: LoadedHome,
+  servers: readonly ForeignServer[],
+  options: { readonly dryRun: boolean; readonly disabled: boolean; readonly secrets: "store" | "leave" },
+): Promise<Result<readonly ImportedServer[], AdminFailure>> {
+  const names = new Set(Object.keys(loaded.config.get("mcp_servers")))
   const imported: ImportedServer[] = []
-  for (const server of found.servers) {
+  for (const server of servers) {
     const { name, program, file } = server
-    const refusal = Object.hasOwn(existing, name) ? "a server of that name exists already" : unusable(server)
-    if (refusal !== undefined) {
-      imported.push({ name, program, file, skipped: refusal, stored: [], missing: [] })
+    const nothing = { name, program, file, stored: [], missing: [], secrets: [] }
+    if (names.has(name)) {
+      imported.push({ ...nothing, exists: true, skipped: "a server of that name exists already" })
       continue
     }
     const prepared = prepare(server)
+    const refusal = unusable(server) ?? (options.secrets === "leave" ? secretElsewhere(prepared) : undefined)
+    if (refusal !== undefined) {
+      imported.push({ ...nothing, skipped: refusal })
+      continue
+    }
+    names.add(name)
+    const secrets = Object.keys(prepared.secrets)
+    const stored = options.secrets === "store" ? secrets : []
     const missing = variablesIn(prepared.entry).filter(
-      (variable) => loaded.environment.get(variable) === undefined && !Object.hasOwn(prepared.secrets, variable),
+      (variable) => loaded.environment.get(variable) === undefined && !stored.includes(variable),
     )
     if (!options.dryRun) {
-      const stored = await storeSecrets(loaded, prepared.secrets)
-      if (!stored.ok) return stored
-      const saved = await editConfig(loaded, [{ path: ["mcp_servers", name], value: prepared.entry }])
+      const kept = options.secrets === "store" ? await storeSecrets(loaded, prepared.secrets) : ok(undefined)
+      if (!kept.ok) return kept
+      const value = options.disabled ? { ...prepared.entry, enabled: false } : prepared.entry
+      const saved = await editConfig(loaded, [{ path: ["mcp_servers", name], value }])
       if (!saved.ok) return saved
     }
-    imported.push({ name, program, file, stored: Object.keys(prepared.secrets), missing })
+    imported.push({ name, program, file, stored, missing, secrets })
   }
-  return ok({ servers: imported, problems: found.problems })
+  return ok(imported)
+}
+
+/** A key in an argument or an address would be copied into the settings. */
+function secretElsewhere({ entry }: Prepared): string | undefined {
+  const text = JSON.stringify(entry)
+  const { redact } = createRedactor({ enabled: true, secrets: secretValuesIn(entry) })
+  return redact(text) === text
+    ? undefined
+    : "its command or address contains a key; add it with `hermes mcp add` and a variable of .env"
 }
 
 function unusable({ name, entry }: ForeignServer): string | undefined {

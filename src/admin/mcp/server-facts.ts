@@ -24,6 +24,11 @@ export interface ToolFacts {
   readonly reason?: string
 }
 
+/** The tools of a server that the settings offer and that are refused until the user accepts them. */
+export function heldTools({ tools = [] }: ServerFacts): readonly ToolFacts[] {
+  return tools.filter(({ state }) => state === "quarantined" || state === "blocked")
+}
+
 export function listMcpServers(loaded: LoadedHome): {
   readonly servers: readonly ServerFacts[]
   readonly problems: readonly string[]
@@ -49,14 +54,12 @@ function toolFacts({ tools: filter }: ServerSettings, { tools }: StoredServer): 
     .map(({ name, accepted, waiting, blocked, reason }) => ({
       name,
       description: accepted?.description ?? waiting?.description ?? "",
-      state:
-        blocked === true
-          ? "blocked"
-          : waiting !== undefined
-            ? "quarantined"
-            : isOffered(name, filter)
-              ? "offered"
-              : "excluded",
+      state: isOffered(name, filter) ? stateOf({ blocked, waiting }) : "excluded",
       ...(reason === undefined ? {} : { reason }),
     }))
+}
+
+function stateOf({ blocked, waiting }: { blocked: boolean | undefined; waiting: unknown }): ToolFacts["state"] {
+  if (blocked === true) return "blocked"
+  return waiting === undefined ? "offered" : "quarantined"
 }

@@ -20,22 +20,35 @@ export async function testServer(
   options: McpOperation,
 ): Promise<Result<ServerFacts, AdminFailure>> {
   const opened = onlyServer(loaded, name, options)
-  return opened.ok ? await connectOnce(opened.value, options) : opened
+  if (!opened.ok) return opened
+  const connected = await connectOnce(opened.value, options)
+  return connected.ok ? connected : fail({ kind: "failed", message: connected.error.message })
+}
+
+/** Why a server cannot be used. */
+export interface ConnectFailure {
+  readonly message: string
+  /** Only a login is missing. */
+  readonly needsLogin: boolean
 }
 
 /** Connects, reads the lists, and closes. */
 export async function connectOnce(
   { servers, server }: { readonly servers: McpServers; readonly server: McpServer },
   { signal }: McpOperation,
-): Promise<Result<ServerFacts, AdminFailure>> {
-  const { name } = server.settings
+): Promise<Result<ServerFacts, ConnectFailure>> {
+  const { name, target } = server.settings
   try {
     const connection = await server.connection()
     const ready = await connection.ready(signal)
     if (ready.ok) return ok(factsOf(server.settings, server.stored()))
-    const isLogin = connection.status().state === "needs-login"
-    const advice = isLogin ? `; log in with \`hermes mcp login ${name}\`` : ""
-    return fail({ kind: "failed", message: `The MCP server ${name} ${ready.error}${advice}` })
+    const needsLogin = connection.status().state === "needs-login"
+    const advice = needsLogin
+      ? `; log in with \`hermes mcp login ${name}\``
+      : target.kind === "stdio"
+        ? ". What it wrote to its error output is in logs/mcp-stderr.log"
+        : ""
+    return fail({ message: `The MCP server ${name} ${ready.error}${advice}`, needsLogin })
   } finally {
     await servers.close()
   }

@@ -40,6 +40,30 @@ export async function listModelProviders(
   }
 }
 
+/** A provider that can be used now. */
+export interface UsableProvider {
+  readonly id: string
+  readonly name: string
+  /** Where its key is found; undefined where none is needed. */
+  readonly keySource: string | undefined
+}
+
+/** The providers that have a key or a login, and those that the settings define. No server is asked. */
+export function usableProviders(home: LoadedHome): readonly UsableProvider[] {
+  const listed = PROVIDERS.flatMap((provider): readonly UsableProvider[] => {
+    if (provider.authType === "external_process") return []
+    const access = providerAccess(home, provider)
+    if (access.kind !== "ready" || access.keySource === undefined) return []
+    return [{ id: provider.id, name: provider.name, keySource: access.keySource }]
+  })
+  const own = Object.keys(home.config.get("providers")).flatMap((id): readonly UsableProvider[] => {
+    const route = providerRoute(home, id)
+    if (route === undefined || listed.some((provider) => provider.id === id)) return []
+    return [{ id, name: id, keySource: route.key === undefined ? undefined : route.runtime.credentialSource }]
+  })
+  return [...listed, ...own]
+}
+
 export function findModelProvider(name: string): Provider | undefined {
   return findProvider(name)
 }

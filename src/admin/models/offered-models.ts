@@ -30,13 +30,15 @@ export interface ModelOffer {
 
 /**
  * Lists a provider's models: from its endpoint, or else the cached list, or else the manifest or the catalogue. Empty when none of
- * them knows the provider. With `endpoint`, only the key given with that address is sent there.
+ * them knows the provider. With `endpoint`, only the key given with that address is sent there. With `prefer: "cache"`, the endpoint
+ * is asked only when there is no cached list.
  */
 export async function listOfferedModels(
   home: LoadedHome,
   options: {
-    readonly provider: Provider
+    readonly provider: Pick<Provider, "id">
     readonly endpoint?: { readonly baseUrl: string; readonly apiKey?: string }
+    readonly prefer?: "endpoint" | "cache"
     readonly version: string
     readonly signal: AbortSignal
   },
@@ -75,14 +77,17 @@ const NOTHING_LISTED: ListedModels = { listed: undefined, problem: undefined }
 async function listedModels(
   home: LoadedHome,
   route: ChosenModel,
-  { version, signal }: { readonly version: string; readonly signal: AbortSignal },
+  options: { readonly version: string; readonly signal: AbortSignal; readonly prefer?: "endpoint" | "cache" },
 ): Promise<ListedModels> {
+  const { version, signal, prefer } = options
+  const cached = prefer === "cache" ? readCachedList(home.home, route.runtime.baseUrl)?.models : undefined
+  if (cached !== undefined) return { listed: cached, problem: undefined }
   const fetched = await refreshModelList(route, { ...home, version, signal })
   if (fetched.ok) return { listed: fetched.value, problem: undefined }
   return { listed: readCachedList(home.home, route.runtime.baseUrl)?.models, problem: fetched.error }
 }
 
-function offer(model: ListedModel, provider: Provider, catalog: Catalog): OfferedModel {
+function offer(model: ListedModel, provider: Pick<Provider, "id">, catalog: Catalog): OfferedModel {
   const contextLength = model.contextLength ?? catalog.find(provider.id, model.id)?.contextLength
   const prices = findPrices({ provider: provider.id, model: model.id, listed: model.prices }, catalog)
   const price = prices === undefined ? undefined : priceText(prices)

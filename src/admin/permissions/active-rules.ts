@@ -3,6 +3,7 @@ import { resolve } from "node:path"
 import { loadPermissionPolicy } from "../../app/permissions/load-permission-policy.ts"
 import { ok, type Result } from "../../base/result.ts"
 import { LAYER_NAMES } from "../../policy/decide.ts"
+import { shownPattern } from "../../policy/rules/permission-rules.ts"
 import type { RuleLayer } from "../../policy/rules/permission-rules.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
@@ -42,7 +43,7 @@ export async function activeRules(context: HomeContext, cwd: string): Promise<Re
     rules: layers.flatMap(({ name, rules }) =>
       rules.map(({ decision, pattern }) => ({
         decision,
-        pattern: pattern.text,
+        pattern: shownPattern(pattern),
         layer: name,
         source: LAYER_NAMES[name],
       })),

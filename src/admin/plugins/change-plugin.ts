@@ -4,19 +4,21 @@ import { isInside } from "../../base/is-inside.ts"
 import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { editConfig } from "../../config/edit-config.ts"
+import { clearStopped } from "../../plugins/containment/stopped-plugins.ts"
 import { failed } from "../failure.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadHome } from "../loaded-home.ts"
 import type { ListedPlugin } from "./list-plugins.ts"
 
-/** Puts the plugin into `plugins.enabled` or `plugins.disabled`, and takes it out of the other list. */
+/** Puts the plugin into `plugins.enabled` or `plugins.disabled`, and takes it out of the other list. One that was stopped may run again. */
 export async function setPluginEnabled(
   context: HomeContext,
   { plugin, name }: ListedPlugin,
   enabled: boolean,
 ): Promise<Result<undefined, AdminFailure>> {
-  const { config } = await loadHome(context)
+  const { config, home } = await loadHome(context)
+  if (enabled) clearStopped(home, plugin.key)
   const others = (list: readonly string[]): readonly string[] =>
     list.filter((entry) => entry !== plugin.key && entry !== name)
   const enabledList = others(config.get("plugins.enabled"))
@@ -40,6 +42,7 @@ export async function removePlugin(
   const { config } = await loadHome(context)
   // A link is removed, never what it points to.
   rmSync(plugin.directory, { recursive: !lstatSync(plugin.directory).isSymbolicLink(), force: true })
+  clearStopped(home, plugin.key)
   const lists = ["plugins.enabled", "plugins.disabled"] as const
   const edits = lists.flatMap((path) => {
     const list = config.get(path)

@@ -28,8 +28,15 @@ export async function clonePlugin(url: string, target: string, options: GitOptio
   return cloned.ok ? ok(undefined) : fail(`${url} cannot be cloned: ${cloned.error}`)
 }
 
-/** Moves a clone forward to what its origin has now. Refuses when that is not a fast-forward. */
-export async function fastForward(directory: string, options: GitOptions): Promise<Result<"updated" | "current">> {
+/**
+ * Moves a clone forward to what its origin has now. Refuses when that is not a fast-forward, and moves back when `problem` finds a reason
+ * against the new content.
+ */
+export async function fastForward(
+  directory: string,
+  problem: () => string | undefined,
+  options: GitOptions,
+): Promise<Result<"updated" | "current">> {
   const head = async (): Promise<string> => {
     const shown = await runGit(["-C", directory, "rev-parse", "HEAD"], options)
     return shown.ok ? shown.value : ""
@@ -42,6 +49,11 @@ export async function fastForward(directory: string, options: GitOptions): Promi
   if (!fetched.ok) return fail(fetched.error)
   const merged = await runGit(["-C", directory, "merge", "--quiet", "--ff-only", "FETCH_HEAD"], options)
   if (!merged.ok) return fail(`it is not a fast-forward: ${merged.error}`)
+  const reason = problem()
+  if (reason !== undefined) {
+    await runGit(["-C", directory, "reset", "--quiet", "--hard", before], options)
+    return fail(reason)
+  }
   return ok((await head()) === before ? "current" : "updated")
 }
 

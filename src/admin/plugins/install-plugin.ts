@@ -6,6 +6,7 @@ import { makeDirectories } from "../../base/make-directories.ts"
 import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { PluginManifest } from "../../plugins/contract.ts"
+import { clearStopped } from "../../plugins/containment/stopped-plugins.ts"
 import { readPluginFolder } from "../../plugins/discover.ts"
 import { PYTHON_PLUGIN } from "../../plugins/select.ts"
 import { failed } from "../failure.ts"
@@ -66,6 +67,7 @@ export async function installPlugin(
       rmSync(directory, { recursive: true })
     }
     renameSync(source, directory)
+    clearStopped(home, manifest.name)
     const dependencies = existsSync(join(directory, "package.json")) && !existsSync(join(directory, "node_modules"))
     return ok({
       manifest,
@@ -82,18 +84,22 @@ export async function installPlugin(
   }
 }
 
-/** Fast-forwards a plugin that was installed with git. A manifest that may not be used is undone. */
+/** Fast-forwards a plugin that was installed with git. New content that cannot be used is undone. */
 export async function updatePlugin(
-  { environment }: HomeContext,
-  { name, directory }: { readonly name: string; readonly directory: string },
+  { home, environment }: HomeContext,
+  { key, directory }: { readonly key: string; readonly directory: string },
   signal: AbortSignal,
 ): Promise<Result<"updated" | "current", AdminFailure>> {
   if (!existsSync(join(directory, ".git")))
-    return failed(`${name} was not installed with git; install it again with --force`)
-  const moved = await fastForward(directory, { environment, signal })
-  if (!moved.ok) return failed(`${name} was not updated: ${moved.error}`)
-  const plugin = readPluginFolder(directory, { key: name, source: "user" })
-  if (plugin?.content.kind === "broken")
-    return failed(`${name} was updated, but cannot be used: ${plugin.content.problem}`)
+    return failed(`${key} was not installed with git; install it again with --force`)
+  const problem = (): string | undefined => {
+    const content = readPluginFolder(directory, { key, source: "user" })?.content
+    if (content === undefined) return "its new version has no plugin.yaml"
+    if (content.kind === "python") return PYTHON_PLUGIN
+    return content.kind === "broken" ? content.problem : undefined
+  }
+  const moved = await fastForward(directory, problem, { environment, signal })
+  if (!moved.ok) return failed(`${key} was not updated: ${moved.error}`)
+  if (moved.value === "updated") clearStopped(home, key)
   return ok(moved.value)
 }

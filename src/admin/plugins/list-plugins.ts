@@ -30,7 +30,7 @@ export async function listPlugins(
     plugins: plugins.map((plugin) => ({
       plugin,
       name: nameOf(plugin),
-      state: selectPlugin(plugin, { config, environment, version }),
+      state: selectPlugin(plugin, { home, config, environment, version }),
     })),
   }
 }

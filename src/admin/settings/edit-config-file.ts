@@ -10,8 +10,11 @@ import type { HomeContext } from "../home-context.ts"
 const EDITORS = ["nano", "vim", "vi", "code"]
 
 /** The command of the user's editor: `EDITOR`, `VISUAL`, or the first common editor that is installed. */
-export function findEditor(environment: Environment): string | undefined {
-  const named = [environment.get("EDITOR"), environment.get("VISUAL")].find((value) => (value ?? "").trim() !== "")
+export function findEditor(
+  environment: Environment,
+  variables: readonly ("EDITOR" | "VISUAL")[] = ["EDITOR", "VISUAL"],
+): string | undefined {
+  const named = variables.map((name) => environment.get(name)).find((value) => (value ?? "").trim() !== "")
   return named ?? EDITORS.find((name) => findProgram(name, environment.get("PATH") ?? "") !== undefined)
 }
 

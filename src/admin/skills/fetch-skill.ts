@@ -50,9 +50,7 @@ export async function fetchSkill(
     const trust = trustOfRepository(repository.github)
     return chosen({ target, path, source: "git", identifier: withFragment(repository.url, path), trust })
   } catch (error) {
-    return fail(
-      `${typed} cannot be fetched: ${error instanceof ArchiveError ? error.message : explainSystemError(error)}`,
-    )
+    return fail(`cannot fetch ${typed}: ${error instanceof ArchiveError ? error.message : explainSystemError(error)}`)
   }
 }
 
@@ -62,7 +60,7 @@ async function fetchLocal(path: string, below: string, target: string): Promise<
     cpSync(path, target, { recursive: true, verbatimSymlinks: true, filter: (from) => basename(from) !== ".git" })
     return chosen({ target, path: below, source: "directory", identifier, trust: "community" })
   }
-  if (!ARCHIVE.test(path)) return fail(`${path} is not a directory or an archive (.zip, .tar.gz)`)
+  if (!ARCHIVE.test(path)) return fail(`the file ${path} is not an archive (.zip, .tar.gz)`)
   makeDirectories(target)
   await unpackArchive(path, target)
   return chosen({ target, path: below, source: "archive", identifier, trust: "community" })
@@ -84,13 +82,13 @@ async function fetchRemoteArchive(
   })
   try {
     const response = await guarded.fetch(url, { signal })
-    if (!response.ok) return fail(`${address} answered with ${response.status}`)
+    if (!response.ok) return fail(`the server of ${address} answered with ${response.status}`)
     const file = join(quarantine, basename(url.pathname))
     writeFileSync(file, new Uint8Array(await response.arrayBuffer()), { flag: "wx", mode: 0o600 })
     makeDirectories(target)
     await unpackArchive(file, target)
   } catch (error) {
-    return fail(`${address} cannot be fetched: ${errorMessage(error)}`)
+    return fail(`cannot fetch ${address}: ${errorMessage(error)}`)
   } finally {
     guarded.close()
   }
@@ -132,7 +130,7 @@ async function clone(
   })
   if (code === 0) return ok(undefined)
   const reason = ended === "timed-out" ? "it took too long" : lastLine(stderr)
-  return fail(`${url} cannot be cloned: ${reason}`)
+  return fail(`cannot clone ${url}: ${reason}`)
 }
 
 interface Choice {
@@ -146,7 +144,7 @@ interface Choice {
 /** The skill at a path of what was fetched, or the only one in it. */
 function chosen({ target, path, ...facts }: Choice): Result<FetchedSkill> {
   const directory = resolve(target, path)
-  if (!isInside(directory, target)) return fail(`${path} is outside of what was fetched`)
+  if (!isInside(directory, target)) return fail(`the path ${path} is outside of what was fetched`)
   if (existsSync(join(directory, SKILL_FILE))) return ok({ directory, ...facts })
   if (!existsSync(directory)) return fail(`there is no directory ${path} in it`)
   const { skills } = scanSkillRoot({ path: directory, kind: "project" })

@@ -1,6 +1,7 @@
 import { cpSync, existsSync, mkdirSync, renameSync, rmSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
+import { judgeSnippets } from "../../app/skills/judge-snippets.ts"
 import { makeDirectories } from "../../base/make-directories.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { readRegularFile } from "../../base/regular-file.ts"
@@ -73,7 +74,7 @@ export async function scanForInstall(
     return scanned
   } catch (error) {
     discard()
-    return failed(`${typed} cannot be installed: ${explainSystemError(error)}`)
+    return failed(`cannot install ${typed}: ${explainSystemError(error)}`)
   }
 }
 
@@ -96,14 +97,14 @@ function scanFetched(
   const { fields, problem } = readFrontMatter(text)
   const { name: declared, description } = indexFields(fields, basename(fetched.directory))
   if (problem !== undefined || description === "")
-    return failed(`${fetched.identifier} is not a valid skill: ${problem ?? "it has no description"}`)
+    return failed(`there is no valid skill in ${fetched.identifier}: ${problem ?? "it has no description"}`)
   const name = options.name ?? declared
   const checked = checkName("name", name)
   if (!checked.ok) return failed(`${checked.error}; choose one with --name`)
   const category = options.category ?? ""
   const placed = category === "" ? ok(undefined) : checkName("category", category)
   if (!placed.ok) return failed(placed.error)
-  const report = scanSkill(fetched.directory)
+  const report = scanSkill(fetched.directory, judgeSnippets)
   const decision = guardDecision({ trust: fetched.trust, verdict: report.verdict }, options.force)
   const facts = { name, description, identifier: fetched.identifier, trust: fetched.trust, text }
   const install = (): Result<InstalledSkill, AdminFailure> => {
@@ -114,7 +115,7 @@ function scanFetched(
       }
       return place({ fetched, report, name, category, force: options.force }, { context, root })
     } catch (error) {
-      return failed(`${name} could not be installed: ${explainSystemError(error)}`)
+      return failed(`the skill ${name} could not be installed: ${explainSystemError(error)}`)
     } finally {
       discard()
     }
@@ -133,8 +134,8 @@ function scanFetched(
 
 function refusalText({ name, verdict, trust }: Pick<ScannedSkill, "name" | "verdict" | "trust">): string {
   return verdict === "dangerous"
-    ? `${name} was not installed: the scan found something dangerous, and --force does not change that`
-    : `${name} was not installed: the scan says ${verdict} and its source is ${trust}; read the findings, --force installs it anyway`
+    ? `the skill ${name} was not installed: the scan found something dangerous, and --force does not change that`
+    : `the skill ${name} was not installed: the scan says ${verdict} and its source is ${trust}; read the findings, --force installs it anyway`
 }
 
 interface Placement {
@@ -164,7 +165,7 @@ function place(
   if (existsSync(target) && former === undefined)
     return failed(`${target} exists already and was not installed; move it away, or choose another name with --name`)
   if (existsSync(target) && former !== undefined && contentHash(target) !== former.hash && !force)
-    return failed(`${name} was changed here since it was installed; --force replaces your changes`)
+    return failed(`the skill ${name} was changed here since it was installed; --force replaces your changes`)
   const staging = join(dirname(fetched.directory), `ready-${randomHex(4)}`)
   for (const file of report.files) {
     makeDirectories(dirname(join(staging, file)))

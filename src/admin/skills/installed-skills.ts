@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 
+import { judgeSnippets } from "../../app/skills/judge-snippets.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import type { GuardVerdict } from "../../knowledge/skills/guard/guard-finding.ts"
@@ -69,11 +70,18 @@ export function auditSkills(
   return scanSkillRoot({ path: root, kind: "home" })
     .skills.filter(({ directory }) => options.all || lock.has(directory))
     .map(({ name, directory }) => {
-      const { verdict, findings } = scanSkill(directory)
+      const { verdict, findings } = scanSkill(directory, judgeSnippets)
       const accepted = lock.get(directory)
       const isChanged = accepted !== undefined && accepted.hash !== contentHash(directory)
       return { name, directory, verdict, findings: findingLines(findings), isChanged }
     })
+}
+
+/** The record of an installed skill. Fails with the reason why it cannot be removed. */
+export function findInstalled({ home }: Pick<HomeContext, "home">, name: string): Result<InstalledSkill, AdminFailure> {
+  const root = home.file("skills")
+  const skill = readHubLock(root).find((installed) => installed.name === name)
+  return skill === undefined ? failed(notInstalled(name, root)) : ok(skill)
 }
 
 /** Removes an installed skill. Skills that were not installed are the user's own and are not touched. */
@@ -82,22 +90,22 @@ export function uninstallSkill(
   name: string,
 ): Result<InstalledSkill, AdminFailure> {
   const root = home.file("skills")
-  const lock = readHubLock(root)
-  const skill = lock.find((installed) => installed.name === name)
-  if (skill === undefined) return failed(notInstalled(name, root))
+  const found = findInstalled({ home }, name)
+  if (!found.ok) return found
+  const skill = found.value
   try {
     const directory = insideRoot(root, skill.install_path)
     if (!directory.ok) return failed(directory.error)
     rmSync(directory.value, { recursive: true, force: true })
     writeHubLock(
       root,
-      lock.filter((installed) => installed.name !== name),
+      readHubLock(root).filter((installed) => installed.name !== name),
     )
     const at = new Date(clock.now()).toISOString()
     appendHubAudit(root, { at, event: "uninstalled", name, identifier: skill.identifier })
     return ok(skill)
   } catch (error) {
-    return failed(`${name} could not be removed: ${explainSystemError(error)}`)
+    return failed(`the skill ${name} could not be removed: ${explainSystemError(error)}`)
   }
 }
 
@@ -111,6 +119,6 @@ function insideRoot(root: string, path: string): Result<string> {
 function notInstalled(name: string, root: string): string {
   const own = scanSkillRoot({ path: root, kind: "home" }).skills.find((skill) => skill.name === name)
   if (own === undefined) return `there is no installed skill ${name}`
-  if (own.bundled) return `${name} belongs to Hermes; disable it with: hermes skills disable ${name}`
-  return `${name} was not installed but written here; to remove it, delete ${own.directory}`
+  if (own.bundled) return `the skill ${name} belongs to Hermes; disable it with: hermes skills disable ${name}`
+  return `the skill ${name} was not installed but written here; to remove it, delete ${own.directory}`
 }

@@ -1,4 +1,5 @@
 import type { App } from "../../app/app.ts"
+import { loadJudge } from "../../app/skills/load-judge.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { environmentFrom } from "../../config/environment.ts"
 import { describeChange } from "../../knowledge/skills/skill-change.ts"
@@ -42,5 +43,5 @@ export function discardSkillChange({ home }: Pick<App, "home">, id: string): boo
 }
 
 function storeOf({ home, config, clock }: SkillReviewContext) {
-  return createSkillStore({ home, config, clock, environment: environmentFrom({}), platform: "cli" })
+  return createSkillStore({ home, config, clock, environment: environmentFrom({}), loadJudge, platform: "cli" })
 }

@@ -1,8 +1,10 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 
-import { fail, ok, type Result } from "../../base/result.ts"
-import { bundledSkills, syncBundle } from "../../app/services/bundled-skills.ts"
+import { nearest } from "../../base/nearest-name.ts"
+import { ok, type Result } from "../../base/result.ts"
+import { bundledSkills, syncBundle, type SkillBundle } from "../../app/services/bundled-skills.ts"
+import { loadJudge } from "../../app/skills/load-judge.ts"
 import { editConfig } from "../../config/edit-config.ts"
 import {
   NO_BUNDLED_SKILLS,
@@ -15,6 +17,7 @@ import { scanSkillRoot } from "../../knowledge/skills/scan-skills.ts"
 import type { Skill } from "../../knowledge/skills/skill.ts"
 import { contentHash } from "../../knowledge/skills/skill-files.ts"
 import { createSkillStore, type SkillStore } from "../../knowledge/skills/skill-store.ts"
+import { scanThreats } from "../../knowledge/threat-scan.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadHome } from "../loaded-home.ts"
@@ -24,7 +27,10 @@ export type SkillOrigin = "builtin" | "hub" | "local" | "external"
 export interface ListedSkill {
   readonly skill: Skill
   readonly origin: SkillOrigin
-  readonly state: ReturnType<SkillStore["stateOf"]>
+  /** `refused`: the guard keeps it from being loaded. */
+  readonly state: ReturnType<SkillStore["stateOf"]> | "refused"
+  /** Why it is refused. */
+  readonly refusal?: string
 }
 
 /** All skills of a home and of the directories it names, with where they come from. `cwd` adds those of a project. */
@@ -36,6 +42,7 @@ export async function listSkills(context: HomeContext, cwd?: string): Promise<re
     config,
     environment,
     clock,
+    loadJudge,
     platform: "cli",
     ...(cwd === undefined ? {} : { project: cwd }),
     ...(bundle === undefined
@@ -50,7 +57,20 @@ export async function listSkills(context: HomeContext, cwd?: string): Promise<re
   const installed = new Set(
     readHubLock(home.file("skills")).map((entry) => join(home.file("skills"), entry.install_path)),
   )
-  return skills.map((skill) => ({ skill, origin: originOf(skill, installed), state: store.stateOf(skill) }))
+  const listed: ListedSkill[] = []
+  for (const skill of skills) {
+    const refusal = (await store.refusal(skill)) ?? refusedDescription(skill)
+    const state = refusal === undefined ? store.stateOf(skill) : "refused"
+    listed.push({ skill, origin: originOf(skill, installed), state, ...(refusal === undefined ? {} : { refusal }) })
+  }
+  return listed
+}
+
+/** The prompt leaves out a skill of the project whose description looks like an attack. */
+function refusedDescription({ name, description, source }: Skill): string | undefined {
+  if (source !== "project") return undefined
+  const threats = scanThreats(`${name}\n${description}`, "context")
+  return threats.length === 0 ? undefined : `its description looks like an attack (${threats.join(", ")})`
 }
 
 function originOf(skill: Skill, installed: ReadonlySet<string>): SkillOrigin {
@@ -101,15 +121,27 @@ export async function optIn(context: HomeContext, options: { readonly sync: bool
   return added
 }
 
-/** Replaces a bundled skill with the original, also one that was deleted. */
-export async function resetBundledSkill(
+/** The bundle that has the original of a skill. Fails where there is none. */
+export async function findOriginal(
   { home, environment }: HomeContext,
   name: string,
-): Promise<Result<undefined, AdminFailure>> {
+): Promise<Result<SkillBundle, AdminFailure>> {
   const bundle = bundledSkills({ home, environment })
-  const names = bundle === undefined ? [] : (await bundledDirectories(bundle.directory)).map((path) => basename(path))
-  if (bundle === undefined || !names.includes(name))
-    return fail({ kind: "failed", message: `${name} does not belong to Hermes, so there is no original` })
+  if (bundle === undefined)
+    return failed("bundled skills are turned off in this home; hermes skills opt-in turns them on")
+  const names = (await bundledDirectories(bundle.directory)).map((path) => basename(path))
+  if (names.includes(name)) return ok(bundle)
+  const near = nearest(name, names)
+  return failed(
+    `the skill ${name} does not belong to Hermes, so there is no original${near === undefined ? "" : `; did you mean ${near}?`}`,
+  )
+}
+
+/** Replaces a bundled skill with the original, also one that was deleted. */
+export async function resetBundledSkill(context: HomeContext, name: string): Promise<Result<undefined, AdminFailure>> {
+  const { home } = context
+  const found = await findOriginal(context, name)
+  if (!found.ok) return found
   const root = home.file("skills")
   const existing = scanSkillRoot({ path: root, kind: "home" }).skills.find(
     ({ directory }) => basename(directory) === name,
@@ -117,6 +149,6 @@ export async function resetBundledSkill(
   if (existing !== undefined && existsSync(existing.directory)) rmSync(existing.directory, { recursive: true })
   const recorded = readBundledManifest(root)
   writeBundledManifest(root, new Map([...recorded].filter(([other]) => other !== name)))
-  await syncBundledSkills({ bundle: bundle.directory, skillsRoot: root })
+  await syncBundledSkills({ bundle: found.value.directory, skillsRoot: root })
   return ok(undefined)
 }

@@ -1,5 +1,5 @@
 import { ellipsize } from "../../base/text.ts"
-import { alwaysPattern } from "../../policy/always-pattern.ts"
+import { alwaysPattern, alwaysScope } from "../../policy/always-pattern.ts"
 import type { Walls } from "../../policy/commands/command-verdict.ts"
 import type { Decision } from "../../policy/policy-request.ts"
 import type {
@@ -92,7 +92,7 @@ async function approvalRequest(
     rule: decision.rule,
     choices: decision.personOnly === true ? ["once", "deny"] : pattern === undefined ? WITHOUT_ALWAYS : ALL_CHOICES,
     reasons: decision.reasons.map(redact),
-    ...(pattern === undefined ? {} : { pattern }),
+    ...(pattern === undefined ? {} : { pattern, ...scopeOf(request) }),
     ...(command === undefined
       ? {}
       : {
@@ -104,6 +104,11 @@ async function approvalRequest(
         }),
   }
   return mask.isUsed ? { ...shown, masked: true } : shown
+}
+
+function scopeOf(request: JudgedCall["request"]): Pick<ShownRequest, "patternScope"> {
+  const patternScope = alwaysScope(request)
+  return patternScope === undefined ? {} : { patternScope }
 }
 
 function wallsOf({ isScript }: JudgedCall["request"], session: DispatchSession): Promise<Walls> | undefined {

@@ -33,10 +33,10 @@ export interface BoundResult {
 
 export async function boundResult(
   prepared: PreparedCall,
-  { result: { content }, from }: Outcome,
+  { result: { content, provenance: own }, from }: Outcome,
   options: BoundOptions,
 ): Promise<BoundResult> {
-  const provenance = from === "tool" ? prepared.entry?.provenance : undefined
+  const provenance = from === "tool" ? (own ?? prepared.entry?.provenance) : undefined
   const origin = provenance === undefined ? {} : { provenance }
   if (isMultimodal(content)) {
     const parts = content.content.map(safePart)

@@ -237,3 +237,42 @@ test("arguments that scripts cannot use are left out and named", async () => {
   expect(value).toMatchObject({ value: { ignored: ["background"] } })
   expect(JSON.stringify(value)).not.toContain('\\"background\\"')
 })
+
+test("notes about inner calls stand below the result of the outer call, each once", async () => {
+  const script = scriptTool(async (port) => {
+    for (const path of ["a", "b", "a"]) await port.call("reader", { path })
+    return "done"
+  })
+  await using harness = await createDispatchHarness([script, reader()], {
+    more: { notes: [({ tool, args }) => (tool === "reader" ? `note about ${String(args["path"])}` : undefined)] },
+  })
+  const { report } = await runOne(harness)
+  expect(resultText(report).split("\n\n").slice(1)).toEqual(["note about a", "note about b"])
+})
+
+test("a script can see when a question waits for the user", async () => {
+  const seen: boolean[] = []
+  const asking = reader({
+    run: async ({ ports: { ask } }) => {
+      await ask?.ask({ kind: "question", question: "Which?", choices: [], allowFreetext: true })
+      return { content: {}, summary: "asked" }
+    },
+  })
+  const script = scriptTool(async (port) => {
+    const unwatch = port.onUserWait((isWaiting) => seen.push(isWaiting))
+    await port.call("reader", { path: "a" })
+    unwatch()
+  })
+  await using harness = await createDispatchHarness([script, asking], { attended: true })
+  const { interactions } = harness.run
+  const batch = runBatch([toolCall("outer", "script")], harness.session, harness.run)
+  for (;;) {
+    const step = await batch.next()
+    if (step.done === true) break
+    if (step.value.type === "clarify-request") {
+      expect(seen).toEqual([true])
+      interactions.answer(step.value.requestId, { kind: "clarify", text: "this" })
+    }
+  }
+  expect(seen).toEqual([true, false])
+})

@@ -4,6 +4,7 @@ import type { CalledTool, CallToolPort } from "../../toolkit/ports/call-tool.ts"
 import type { FileTracker } from "../../toolkit/ports/files.ts"
 import type { ToolContext } from "../../toolkit/tool.ts"
 import { createCallQueue } from "./call-queue.ts"
+import { collectNotes } from "./collect-notes.ts"
 import type { CallRun, DispatchSession, InnerCallRecord } from "./dispatch-session.ts"
 import type { Settled } from "./settled.ts"
 import { plannedCall } from "./planned-call.ts"
@@ -13,9 +14,12 @@ import type { PreparedCall, ReadyCall } from "./prepare.ts"
 /** A result that a script filters never reaches the model, so it may be longer than one that does. */
 const MAX_RESULT_CHARS = 2_000_000
 const MAX_LOGGED_CHARS = 2000
+const MAX_NOTES = 8
 
 export interface InnerCalls {
   readonly port: CallToolPort
+  /** What belongs below the result of the outer call, each note once. */
+  notes(): readonly string[]
   /** Aborts the calls that still run and waits for them. Later calls do not run. */
   end(): Promise<void>
 }
@@ -26,8 +30,12 @@ interface InnerCallOptions {
   readonly passDoor: (call: PreparedCall, session: DispatchSession, run: CallRun) => Promise<Settled>
 }
 
-/** Lets a call make other calls. They belong to the same run and task, and end with the outer call at the latest. */
-export function createInnerCalls(outer: ReadyCall, { session, run, passDoor }: InnerCallOptions): InnerCalls {
+/** Who makes the calls: another call, or the user with the text of a message. */
+type Caller = { readonly kind: "call"; readonly outer: ReadyCall } | { readonly kind: "user" }
+
+/** Lets a call or a message of the user make calls. They belong to the same run and task, and end with their caller at the latest. */
+export function createInnerCalls(caller: Caller, { session, run, passDoor }: InnerCallOptions): InnerCalls {
+  const callerId = caller.kind === "call" ? caller.outer.call.id : `user_${run.runId}`
   const ended = new AbortController()
   const innerRun: CallRun = { ...run, signal: AbortSignal.any([run.signal, ended.signal]), heartbeat: false }
   const callable = new Map([...session.tools].filter(([, entry]) => entry.inScripts === true))
@@ -45,22 +53,27 @@ export function createInnerCalls(outer: ReadyCall, { session, run, passDoor }: I
   }
   const queue = createCallQueue()
   const pending = new Set<Promise<unknown>>()
+  const notes = new Set<string>()
   let count = 0
 
   const call = async (name: string, given: Readonly<Record<string, unknown>>): Promise<CalledTool> => {
     count += 1
-    const id = `${outer.call.id}.${count}`
+    const id = `${callerId}.${count}`
     const ignored = (callable.get(name)?.scripts?.omits ?? []).filter((argument) => argument in given)
     const args = Object.entries(given).filter(([argument]) => !ignored.includes(argument))
     const text = JSON.stringify(Object.fromEntries(args))
     const prepared = await prepareCall({ id, type: "function", function: { name, arguments: text } }, innerSession)
-    const shown = { ...prepared.shown, parentId: outer.call.id }
+    const shown = caller.kind === "call" ? { ...prepared.shown, parentId: callerId } : prepared.shown
     const settled = await queue.run(plannedCall(prepared, session), async () => {
       const done = await passDoor({ ...prepared, shown }, innerSession, innerRun)
       run.events.push(done.end)
       return done
     })
     session.noteInnerCall?.(recordOf(settled))
+    // A warning about repeated calls is for the model, which has not repeated itself.
+    const { warning: _warning, ...unwarned } = settled
+    for (const note of await collectNotes(unwarned, innerSession, innerRun.signal))
+      if (notes.size < MAX_NOTES) notes.add(note)
     logCall(settled, session)
     return { outcome: settled.outcome.how, text: textOf(settled.result), ignored }
   }
@@ -78,7 +91,9 @@ export function createInnerCalls(outer: ReadyCall, { session, run, passDoor }: I
         pending.delete(called)
         return result
       },
+      onUserWait: (changed) => run.interactions.watch(changed),
     },
+    notes: () => [...notes],
     end: async () => {
       ended.abort()
       await Promise.all(pending)

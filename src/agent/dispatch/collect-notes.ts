@@ -8,18 +8,19 @@ import type { Settled } from "./settled.ts"
 
 const MAX_NOTE_CHARS = 8500
 
-/** The lines below the result of a call: the guardrail warning first, then the notes of the facets. */
+/** The lines below the result of a call: the guardrail warning first, then the notes about inner calls, then those of the facets. */
 export async function collectNotes(
   settled: Settled,
   { hooks }: DispatchSession,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const warning = settled.warning === undefined ? [] : [settled.warning]
-  if (hooks === undefined || settled.outcome.how === "skipped") return warning
+  const { innerNotes = [] } = settled.outcome
+  const before = [...(settled.warning === undefined ? [] : [settled.warning]), ...innerNotes]
+  if (hooks === undefined || settled.outcome.how === "skipped") return before
   const notes = (await hooks.afterTool(settledCall(settled), signal)).map((note) =>
     ellipsize(defuseSteerMarkers(scrubSurrogates(note)).trim(), MAX_NOTE_CHARS),
   )
-  return [...warning, ...notes.filter((note) => note !== "")]
+  return [...before, ...notes.filter((note) => note !== "" && !innerNotes.includes(note))]
 }
 
 /** Notes stand outside the label for untrusted text, because Hermes wrote them. */

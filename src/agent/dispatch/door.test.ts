@@ -51,6 +51,18 @@ test("a call that keeps failing gets a warning, then is not run, and its result 
   })
 })
 
+test("the label of the tool and the word for its failure reach the surfaces", async () => {
+  const label = { emoji: "🧠", verb: "memory" }
+  const run: TestTool["run"] = () =>
+    Promise.resolve({ content: { error: "no room" }, summary: "no room", failureWord: "full" })
+  await using harness = await createDispatchHarness([{ name: "t", label, run }])
+  const events = await Array.fromAsync(runBatch([toolCall("1", "t")], harness.session, harness.run))
+  expect(events).toMatchObject([
+    { type: "tool-start", label },
+    { type: "tool-end", outcome: "error", failureWord: "full" },
+  ])
+})
+
 test.each<readonly [string, TestTool, string]>([
   [
     "that is never allowed",

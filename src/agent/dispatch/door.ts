@@ -38,13 +38,14 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
     type: "tool-start",
     call: prepared.shown,
     preview: prepared.kind === "ready" ? ellipsize(redact(prepared.parsed.preview), MAX_PREVIEW_CHARS) : "",
+    ...(prepared.entry?.label !== undefined && { label: prepared.entry.label }),
     access: prepared.kind === "ready" ? prepared.parsed.access : "unknown",
     subjects:
       prepared.kind === "ready" ? prepared.parsed.subjects.map((subject) => shownSubject(subject, session)) : [],
   })
   const { outcome, result } = await settle(prepared, session, { ...run, ...(denied === undefined ? {} : { denied }) })
   const warning = warningAbout({ prepared, outcome, result }, session)
-  const { exitCode, outputTail, diff, filesChanged, summary } = outcome.result
+  const { exitCode, failureWord, outputTail, diff, filesChanged, summary } = outcome.result
   const durationMs = clock.now() - started
   if (outcome.audited !== undefined) {
     const { id: callId, name: tool } = prepared.shown
@@ -73,6 +74,7 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
       summary: ellipsize(redact(summary), MAX_SUMMARY_CHARS),
       truncated: result.truncated,
       ...(exitCode === undefined ? {} : { exitCode }),
+      ...(failureWord === undefined ? {} : { failureWord }),
       ...(outputTail === undefined ? {} : { outputTail: redact(outputTail) }),
       ...(diff === undefined ? {} : { diff: redact(diff) }),
       ...(filesChanged === undefined ? {} : { filesChanged }),
@@ -149,7 +151,8 @@ async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run
   const outcome = await runTool(prepared, { ...session, context }, { ...run, opened, ports })
   await innerCalls?.end()
   verdict.settled(outcome)
-  return { decision: verdict.decision, ...outcome, audited }
+  const innerNotes = innerCalls?.notes() ?? []
+  return { decision: verdict.decision, ...outcome, audited, ...(innerNotes.length === 0 ? {} : { innerNotes }) }
 }
 
 /** Scripts, and skills with inline commands. */
@@ -159,7 +162,7 @@ function callsTools({ entry: { role } }: ReadyCall): boolean {
 
 async function openInnerCalls(prepared: ReadyCall, session: DispatchSession, run: CallRun): Promise<InnerCalls> {
   const { createInnerCalls } = await import("./call-tool.ts")
-  return createInnerCalls(prepared, { session, run, passDoor })
+  return createInnerCalls({ kind: "call", outer: prepared }, { session, run, passDoor })
 }
 
 /** The tool looks no path up again: it accesses what was judged, even when a link has changed since. */

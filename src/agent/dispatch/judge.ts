@@ -3,6 +3,7 @@ import type { JudgedPath } from "../../exec/workspace.ts"
 import type { ShownDecision } from "../../protocol/events.ts"
 import { alwaysPattern } from "../../policy/always-pattern.ts"
 import { decide, neededFiles } from "../../policy/decide.ts"
+import { isWithin } from "../../policy/file-floor.ts"
 import type { Decision } from "../../policy/policy-request.ts"
 import { checkOrigins } from "./check-origins.ts"
 import { askApproval } from "./ask-approval.ts"
@@ -63,11 +64,12 @@ export async function judge(
     const isKept = adopted !== undefined && adopted !== adoptedBefore
     rememberCommands(prepared, judged, { how: outcome.how, isKept }, session)
   }
+  /** `how`: who approved the call, where the policy asked. */
   const go = (shown: ShownDecision, how?: Partial<AuditedDecision>): Verdict => ({
     kind: "go",
     decision: shown,
     paths: judged.judgedPaths,
-    ...confinementOf(judged, session),
+    ...confinementOf(judged, session, { isApproved: how !== undefined }),
     settled,
     audited: audited(how),
   })
@@ -127,13 +129,26 @@ async function classifierAnswer(
 function confinementOf(
   { request }: JudgedCall,
   { permissions, policyDirectories }: DispatchSession,
+  { isApproved }: { readonly isApproved: boolean },
 ): { readonly confinement?: Confinement } {
   if (!request.runsCommands) return {}
   if (permissions.rules().profile.default === "plan") return { confinement: { readOnly: true } }
-  const granted = neededFiles(request.commands, request.walls).flatMap(({ files }) => files)
+  const granted = [
+    ...neededFiles(request.commands, request.walls).flatMap(({ files }) => files),
+    ...(isApproved ? namedFiles(request.commands, policyDirectories.workspaceRoot) : []),
+  ]
   if (granted.length > 0) return { confinement: { granted } }
   const isGit = request.commands.length > 0 && request.commands.every(({ keepsGitSettings }) => keepsGitSettings)
   return isGit ? { confinement: { open: [`${policyDirectories.workspaceRoot}/.git/config`] } } : {}
+}
+
+/** The files of the workspace that the question said the command writes. */
+function namedFiles(commands: JudgedCall["request"]["commands"], workspaceRoot: string): readonly string[] {
+  return commands
+    .flatMap(({ verdict }) => verdict.findings)
+    .flatMap(({ effects }) => effects)
+    .flatMap((effect) => (effect.kind === "write" && effect.path !== undefined ? [effect.path] : []))
+    .filter((path) => path !== workspaceRoot && isWithin(path, workspaceRoot))
 }
 
 /** Keeps what the user granted: the exact call for the session, or its rule in the settings. */

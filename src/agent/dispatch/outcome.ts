@@ -15,6 +15,8 @@ export interface Outcome {
   readonly audited?: AuditedDecision
   /** Set when a guardrail blocked the call. */
   readonly guardrail?: GuardrailDecision
+  /** Notes about the calls that this call made. */
+  readonly innerNotes?: readonly string[]
 }
 
 export function errorResult(error: string): ToolResult {

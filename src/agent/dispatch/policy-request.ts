@@ -55,8 +55,10 @@ export async function judgedCall(prepared: CallToJudge, session: JudgeSession): 
   ])
   const runsCommands = entry.role === "shell" || isScript
   const walls = isScript ? (session.scriptWalls ?? session.walls) : session.walls
-  // Opening the sandbox takes time, and the walls decide nothing about a command without findings in a profile that runs it.
-  const needsWalls = commands.length > 0 && (hasFindings(commands) || asksAboutCommands(session))
+  // Opening the sandbox takes time, and the walls decide nothing about a command without findings in a profile that runs it. Code of a
+  // plugin that replaces a tool does not run inside of them.
+  const needsWalls =
+    entry.source.kind !== "plugin" && commands.length > 0 && (hasFindings(commands) || asksAboutCommands(session))
   return {
     state,
     realPaths,
@@ -66,6 +68,7 @@ export async function judgedCall(prepared: CallToJudge, session: JudgeSession): 
       tool: entry.name,
       toolset: entry.toolset,
       ...(entry.source.kind === "mcp" ? { server: entry.source.server } : {}),
+      ...(entry.source.kind === "plugin" ? { plugin: entry.source.plugin } : {}),
       access: parsed.access,
       subjects: parsed.subjects,
       ...(typeof action === "string" ? { action } : {}),
@@ -74,6 +77,7 @@ export async function judgedCall(prepared: CallToJudge, session: JudgeSession): 
       commands,
       runsCommands,
       ...(isScript ? { isScript } : {}),
+      ...(state.directory === undefined ? {} : { startDirectory: state.directory }),
       inBackground: runsCommands && parsed.args["background"] === true,
       walls: needsWalls ? ((await walls?.()) ?? NO_WALLS) : NO_WALLS,
       directories: session.policyDirectories,
@@ -162,22 +166,32 @@ async function judgedLines(
   }
   const packageScripts = async (directories: readonly string[]): Promise<PackageScripts> =>
     new Map(await Promise.all(directories.map(async (path) => [path, await scriptsIn(path, session)] as const)))
-  return await Promise.all(lines.map((line) => judgeCommand(line, { state, facts, realPaths: lookUp, packageScripts })))
+  const readTexts = async (paths: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+    const texts = await Promise.all(paths.map(async (path) => [path, await textOf(path, session)] as const))
+    return new Map(texts.flatMap(([path, text]) => (text === undefined ? [] : [[path, text]])))
+  }
+  const judgement = { state, facts, realPaths: lookUp, packageScripts, readTexts }
+  return await Promise.all(lines.map((line) => judgeCommand(line, judgement)))
+}
+
+/** The text of a file; undefined where it cannot be read. */
+async function textOf(path: string, { workspace }: JudgeSession): Promise<string | undefined> {
+  try {
+    const bytes = await workspace.files.read?.(path)
+    return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
+  } catch {
+    // There is none, and the command will report it.
+    return undefined
+  }
 }
 
 /** The scripts of `package.json` in a directory; none where it cannot be read. */
-async function scriptsIn(directory: string, { workspace }: JudgeSession): Promise<Readonly<Record<string, string>>> {
-  try {
-    const bytes = await workspace.files.read?.(join(directory, "package.json"))
-    const document = bytes === undefined ? undefined : parseJson(new TextDecoder().decode(bytes))
-    const scripts = isRecord(document) && isRecord(document["scripts"]) ? document["scripts"] : {}
-    return Object.fromEntries(
-      Object.entries(scripts).flatMap(([name, text]) => (typeof text === "string" ? [[name, text]] : [])),
-    )
-  } catch {
-    // There is none. The package manager reports it.
-    return {}
-  }
+async function scriptsIn(directory: string, session: JudgeSession): Promise<Readonly<Record<string, string>>> {
+  const document = parseJson((await textOf(join(directory, "package.json"), session)) ?? "")
+  const scripts = isRecord(document) && isRecord(document["scripts"]) ? document["scripts"] : {}
+  return Object.fromEntries(
+    Object.entries(scripts).flatMap(([name, text]) => (typeof text === "string" ? [[name, text]] : [])),
+  )
 }
 
 /** The paths that the policy compares, as written and with links resolved. */

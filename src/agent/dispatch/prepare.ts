@@ -110,7 +110,7 @@ function unwrap(found: FoundCall, tools: ReadonlyMap<string, ToolEntry>): FoundC
 function findTool(name: string, tools: ReadonlyMap<string, ToolEntry>): ToolEntry | undefined {
   const exact = tools.get(name)
   if (exact !== undefined) return exact
-  const repaired = repairToolName(name, tools.keys())
+  const repaired = repairToolName(name, tools.keys(), (known) => tools.get(known)?.deferredSource === undefined)
   return repaired === undefined ? undefined : tools.get(repaired)
 }
 

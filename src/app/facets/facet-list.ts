@@ -1,4 +1,5 @@
 import type { FacetFactory } from "../session/facet-context.ts"
+import { backgroundTasksFacet } from "./background-tasks.ts"
 import { checkpointsFacet } from "./checkpoints.ts"
 import { delegationFacet } from "./delegation.ts"
 import { diagnosticsFacet } from "./diagnostics.ts"
@@ -49,6 +50,7 @@ export const FACETS: readonly FacetFactory[] = [
   pluginsFacet,
   lifecycleHooksFacet,
   delegationFacet,
+  backgroundTasksFacet,
   resultFilesFacet,
   trajectoryFacet,
   titleFacet,
@@ -62,6 +64,7 @@ const FOR_USERS: ReadonlySet<FacetFactory> = new Set([
   memoryFacet,
   memoryProviderFacet,
   planFacet,
+  backgroundTasksFacet,
   trajectoryFacet,
   titleFacet,
   reviewFacet,

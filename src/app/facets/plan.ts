@@ -90,6 +90,8 @@ export async function planFacet(context: FacetContext): Promise<AppFacet> {
       if (profile() !== "plan" || outcome !== "completed" || partial === true || answer === "") return undefined
       const written = await readPlan()
       const isNew = written !== undefined && written.trim() !== "" && sha256Hex(written) !== hashBefore
+      // The model wants to know something before it plans; the user answers, and plan mode stays on.
+      if (!isNew && asksBack(answer)) return undefined
       const text = isNew ? written : `${answer}\n`
       if (!isNew) {
         const target = await planFile()
@@ -150,6 +152,11 @@ export async function planFacet(context: FacetContext): Promise<AppFacet> {
       return enteringPlanNote(relativePath)
     },
   }
+}
+
+/** The answer ends with a question and has no list of steps. */
+function asksBack(answer: string): boolean {
+  return /\?["')*_`\s]*$/u.test(answer) && !/^\s*(?:\d+[.)]|[-*]|#+)\s/mu.test(answer)
 }
 
 const MAX_RECORD_BYTES = 100_000

@@ -1,14 +1,15 @@
-import { existsSync } from "node:fs"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 
 import type { FacetLayer, PromptRequest } from "../../agent/facet.ts"
-import { platformOf } from "../../agent/origin.ts"
+import { platformOf, type Surface } from "../../agent/origin.ts"
 import { projectSkillsLayer, skillsIndexLayer } from "../../agent/prompt/skills-index.ts"
 import type { IndexedSkill } from "../../agent/prompt/skills-index.ts"
 import { lazy } from "../../base/lazy.ts"
 import { fail, ok } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { BUNDLED_MANIFEST } from "../../knowledge/skills/bundled-manifest.ts"
+import { isDeniedForWriting } from "../../config/dotenv-lines.ts"
+import { isBlockedVariable } from "../../exec/command-environment.ts"
+import { readBundledManifest, suppressedNames } from "../../knowledge/skills/bundled-manifest.ts"
 import { BUNDLED_SKILLS } from "../../knowledge/skills/bundled.generated.ts"
 import { loadSkills } from "../../knowledge/skills/load-skills.ts"
 import type { Skill } from "../../knowledge/skills/skill.ts"
@@ -17,6 +18,8 @@ import { skillSlug } from "../../knowledge/skills/skill-text.ts"
 import type { ViewedSkill } from "../../knowledge/skills/view-skill.ts"
 import type { SkillsPort } from "../../toolkit/ports/skills.ts"
 import { bundledSkills, syncBundle, type SkillBundle } from "../services/bundled-skills.ts"
+import { loadJudge } from "../skills/load-judge.ts"
+import type { LoadingContext } from "../skills/loaded-skill.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 import type { SkillCommand, SkillCommands } from "../session/skill-commands.ts"
 
@@ -35,13 +38,16 @@ export function skillsFacet(context: FacetContext): AppFacet | undefined {
       log.warning(`the bundled skills could not be copied: ${errorMessage(error)}`)
     }
   })
+  /** Values that the user has typed in this session. */
+  const typed = new Map<string, string>()
   const isLocal = workspace.kind === "local"
   const obeysProject = isLocal && !environment.truthy("HERMES_IGNORE_RULES")
   const store = createSkillStore({
     home,
     config,
-    environment,
+    environment: { ...environment, get: (name) => typed.get(name) ?? environment.get(name) },
     clock,
+    loadJudge,
     platform: platformOf(options.origin),
     ...(obeysProject ? { project: workspace.cwd() } : {}),
     sessionId: () => context.session().conversation.id,
@@ -55,7 +61,7 @@ export function skillsFacet(context: FacetContext): AppFacet | undefined {
   let sentNext = ""
   return {
     name: "skills",
-    ports: () => ({ skills: lazy(() => Promise.resolve(skillsPort(store, context))) }),
+    ports: () => ({ skills: lazy(() => Promise.resolve(skillsPort(store, { context, typed }))) }),
     promptLayers: async (request) => await indexLayers(request, { store, bundle, context }),
     awaitingReply: async () => {
       await prepared()
@@ -72,10 +78,11 @@ export function skillsFacet(context: FacetContext): AppFacet | undefined {
           sentWith.set(message, text)
         },
         sendNext: (text) => {
-          sentNext = text
+          sentNext = [sentNext, text].filter((one) => one !== "").join("\n\n")
         },
         load: async (skill) => {
-          const notes = await loaded(skill, store, context)
+          const { loaded } = await import("../skills/loaded-skill.ts")
+          const notes = await loaded(skill, store, { context, typed })
           const { skillMessage } = await import("../../knowledge/skills/skill-message.ts")
           return [skillMessage(skill), ...notes].join("\n\n")
         },
@@ -87,32 +94,40 @@ export function skillsFacet(context: FacetContext): AppFacet | undefined {
   }
 }
 
-function skillsPort(store: SkillStore, context: FacetContext): SkillsPort {
+function skillsPort(store: SkillStore, { context, typed }: LoadingContext): SkillsPort {
   const { config } = context.services
   const shell = [...context.session().dispatch.tools.values()].find(({ role }) => role === "shell")
   return {
     ...store,
-    loaded: (skill) => loaded(skill, store, context),
+    loaded: async (skill) => {
+      const { loaded } = await import("../skills/loaded-skill.ts")
+      return await loaded(skill, store, { context, typed })
+    },
     change: async (change, accept) =>
       config.get("skills.write_approval") ? await store.stage(change) : await store.change(change, accept),
     ...(shell === undefined || !config.get("skills.inline_shell")
       ? {}
       : { inlineCommands: { tool: shell.name, timeoutSeconds: config.get("skills.inline_shell_timeout") } }),
+    ...(TYPED_SURFACES.has(context.options.origin.surface)
+      ? {
+          secrets: {
+            // Plan mode leaves nothing behind, and a skill has no use for what commands never see.
+            canStore: (name: string) =>
+              context.session().dispatch.permissions.profile !== "plan" &&
+              !isBlockedVariable(name) &&
+              !isDeniedForWriting(name),
+            store: async (name: string, value: string) => {
+              const { storeTyped } = await import("../skills/loaded-skill.ts")
+              return await storeTyped(name, value, { context, typed })
+            },
+          },
+        }
+      : {}),
   }
 }
 
-/** Records the use and passes the declared variables on to commands. Returns notes for the model. */
-async function loaded(skill: ViewedSkill, store: SkillStore, context: FacetContext): Promise<readonly string[]> {
-  const { log, environment } = context.services
-  // Plan mode leaves nothing behind.
-  if (context.session().dispatch.permissions.profile !== "plan") await store.recordUse(skill.name, { kind: "viewed" })
-  const { variables } = skill.readiness
-  if (variables.length === 0 || skill.source === "project") return []
-  const values = Object.fromEntries(variables.map((name) => [name, environment.get(name) ?? ""]))
-  const refused = context.workspace.provideVariables?.(values) ?? variables
-  for (const name of refused) log.warning(`the skill ${skill.name} declares ${name}, which is not passed to commands`)
-  return refused.length === 0 ? [] : [`Commands do not see ${refused.join(", ")}.`]
-}
+/** Where a user types at this machine. A secret in a chat would be stored by the service. */
+const TYPED_SURFACES: ReadonlySet<Surface> = new Set(["cli", "tui"])
 
 interface IndexSources {
   readonly store: SkillStore
@@ -125,12 +140,15 @@ async function indexLayers(
   { store, bundle, context }: IndexSources,
 ): Promise<readonly FacetLayer[]> {
   if (style === "lean" || !tools.some(({ role }) => role === "skills")) return []
-  const { skills, categories } = await offeredBefore(store, tools, context)
+  const { skills: found, categories, snapshot } = await offeredBefore(store, tools, context)
+  // The names of another bundle are known once it has been copied.
+  const isPending = bundle !== undefined && bundle.hash !== "" && snapshot.bundle !== bundle.hash
+  const fresh = isPending ? bundledEntries(found, context) : []
+  // The copies will be in the home, which wins over every other root.
+  const copied = new Set(fresh.map(({ name }) => name))
+  const skills = found.filter(({ name, source }) => source === "home" || !copied.has(name.toLowerCase()))
   const own = skills.filter(({ source }) => source !== "project")
   const fromProject = skills.filter(({ source }) => source === "project")
-  // The names of another bundle are known once it has been copied.
-  const isOwnBundle = bundle !== undefined && bundle.hash !== ""
-  const fresh = !isOwnBundle || isSeeded(context) ? [] : bundledEntries(own, context)
   const index = skillsIndexLayer([...own.map(indexed), ...fresh], categories)
   if (fromProject.length === 0) return [index]
   const { scanThreats } = await import("../../knowledge/threat-scan.ts")
@@ -154,24 +172,27 @@ async function offeredBefore(
   store: SkillStore,
   tools: PromptRequest["tools"],
   context: FacetContext,
-): Promise<Pick<Awaited<ReturnType<SkillStore["all"]>>, "skills" | "categories">> {
+): Promise<Awaited<ReturnType<SkillStore["all"]>>> {
   const { home } = context.services
-  const { skills, categories } = await loadSkills(store.roots(), snapshotPath(home))
+  const { skills, ...rest } = await loadSkills(store.roots(), snapshotPath(home))
   const names = namesAndToolsets(
     tools.map(({ name }) => name),
     context,
   )
-  return { skills: skills.filter((skill) => store.stateOf(skill, names) === "offered"), categories }
+  return { ...rest, skills: skills.filter((skill) => store.stateOf(skill, names) === "offered") }
 }
 
-function isSeeded({ services: { home } }: FacetContext): boolean {
-  return existsSync(home.file("skills", BUNDLED_MANIFEST))
-}
-
-/** In a new home the bundled skills are listed although they have not been copied yet. */
-function bundledEntries(own: readonly Skill[], { services, options }: FacetContext): readonly IndexedSkill[] {
-  const disabled = disabledNames(services.config, platformOf(options.origin))
-  const taken = new Set([...own.map(({ name }) => name), ...disabled])
+/** The bundled skills that will be copied into the home. They are listed at once, because no start waits for the copying. */
+function bundledEntries(skills: readonly Skill[], { services, options }: FacetContext): readonly IndexedSkill[] {
+  const root = services.home.file("skills")
+  const present = skills.filter(({ source }) => source === "home")
+  const taken = new Set([
+    ...present.flatMap(({ name, directory }) => [name, basename(directory)]),
+    ...disabledNames(services.config, platformOf(options.origin)),
+    // Copied before: those that are gone were deleted by the user.
+    ...readBundledManifest(root).keys(),
+    ...suppressedNames(root),
+  ])
   return Object.entries(BUNDLED_SKILLS.categories).flatMap(([category, names]) =>
     names.filter((name) => !taken.has(name)).map((name) => ({ name, description: "", category, nameOnly: true })),
   )

@@ -5,7 +5,10 @@ import type { EditContext } from "../../config/edit-config.ts"
 import type { RulePattern } from "../../policy/rules/permission-rules.ts"
 
 /** Adds an `allow` rule to `approvals.rules`, once. */
-export async function saveAllowRule(context: EditContext, { text }: RulePattern): Promise<Result<undefined>> {
+export async function saveAllowRule(
+  context: EditContext,
+  { text, directory }: RulePattern,
+): Promise<Result<undefined>> {
   const [{ rewriteConfig }, { setInDocument }] = await Promise.all([
     import("../../config/edit-config.ts"),
     import("../../config/document/yaml-edit.ts"),
@@ -14,9 +17,11 @@ export async function saveAllowRule(context: EditContext, { text }: RulePattern)
     const approvals = isRecord(tree["approvals"]) ? tree["approvals"] : {}
     const rules: unknown = approvals["rules"] ?? []
     if (!Array.isArray(rules)) return fail({ kind: "failed", message: "`approvals.rules` is not a list" })
-    if (rules.some((rule) => isRecord(rule) && rule["pattern"] === text && rule["decision"] === "allow"))
-      return ok(undefined)
-    const done = setInDocument(document, "approvals.rules", [...rules, { pattern: text, decision: "allow" }])
+    const isSaved = (rule: unknown): boolean =>
+      isRecord(rule) && rule["pattern"] === text && rule["decision"] === "allow" && rule["directory"] === directory
+    if (rules.some(isSaved)) return ok(undefined)
+    const added = { pattern: text, decision: "allow", ...(directory === undefined ? {} : { directory }) }
+    const done = setInDocument(document, "approvals.rules", [...rules, added])
     return done.ok ? ok(undefined) : fail({ kind: "failed", message: done.error })
   })
   return saved.ok ? ok(undefined) : fail(saved.error.message)

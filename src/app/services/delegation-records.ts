@@ -17,6 +17,8 @@ const RECORD = z.object({
   /** `deleg_<8 hex>` in the background, else the id of the sub-agent. */
   id: z.string().regex(/^[\w-]{1,64}$/u),
   background: z.boolean(),
+  /** The number of a background task that the user started. Its result is for the user and not for the conversation. */
+  task: z.number().optional(),
   /** The session that started it; a compression changes it. */
   parent_session_id: z.string(),
   subagent_id: z.string().optional(),

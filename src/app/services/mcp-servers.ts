@@ -13,7 +13,7 @@ export interface McpService {
   names(): readonly string[]
   /** Reads the settings of the servers; connects none. Stdio servers start in the directory of the first caller. */
   open(options: { readonly cwd: string }): Promise<McpServers>
-  /** Replaces all connections with those of other settings, and waits for them. Running calls fail. */
+  /** Replaces all connections with those of other settings, and waits a moment for them. Running calls fail. */
   reload(config: Config, signal: AbortSignal): Promise<McpReload>
   /** Calls the listener after a reload. Returns a function that ends it. */
   onReload(listener: (servers: McpServers) => void): () => void
@@ -38,6 +38,9 @@ export interface McpServiceOptions {
   readonly redactor: Redactor
   readonly version: string
 }
+
+/** How long a reload waits for servers that do not answer. They go on connecting after that. */
+const RELOAD_WAIT_MS = 10_000
 
 export function createMcpService(options: McpServiceOptions): McpService {
   const listeners = new Set<(servers: McpServers) => void>()
@@ -71,12 +74,23 @@ export function createMcpService(options: McpServiceOptions): McpService {
       const replaced = await servers()
       await old?.close()
       for (const listener of listeners) listener(replaced)
+      const waiting = new AbortController()
+      const stopped = AbortSignal.any([signal, waiting.signal])
+      options.clock.sleep(RELOAD_WAIT_MS, { signal: stopped }).then(
+        () => waiting.abort(),
+        () => undefined,
+      )
       const outcomes = await Promise.all(
         replaced.list.map(async (server) => {
-          const ready = await (await server.connection()).ready(signal)
-          return { name: server.settings.name, problem: ready.ok ? undefined : ready.error }
+          const connection = await server.connection()
+          const ready = await connection.ready(stopped)
+          if (ready.ok) return { name: server.settings.name, problem: undefined }
+          const isConnecting = connection.status().state === "connecting"
+          const problem = isConnecting ? "is still connecting; its tools appear when it answers" : ready.error
+          return { name: server.settings.name, problem }
         }),
       )
+      waiting.abort()
       return {
         connected: outcomes.flatMap(({ name, problem }) => (problem === undefined ? [name] : [])),
         problems: [

@@ -29,12 +29,11 @@ export interface PluginService {
   /** Plugins act in the session that was opened or used last. */
   sessionActive(session: PluginSession): void
   sessionClosed(session: PluginSession): void
-  /** The sessions that are open, the last used one last. */
-  readonly sessions: readonly PluginSession[]
   /** A message of a plugin for the session, as the input of a separate run. */
   takeMessage(task: SessionId): string | undefined
   waitForMessage(task: SessionId, signal: AbortSignal): Promise<void>
   close(): Promise<void>
+  release(): Promise<void>
 }
 
 export interface PluginSession {
@@ -52,6 +51,13 @@ export interface PluginServiceOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly version: string
+  readonly ownCommands?: () => Promise<OwnCommands>
+}
+
+/** Names of built-in commands. */
+export interface OwnCommands {
+  readonly slash: readonly string[]
+  readonly cli: readonly string[]
 }
 
 const MAX_MESSAGE_CHARS = 20_000
@@ -61,15 +67,17 @@ const CALLS_PER_MINUTE = 60
 /** Loads the enabled plugins. Never rejects. */
 export async function openPluginService(options: PluginServiceOptions): Promise<PluginService> {
   const { config, clock, log } = options
+  const own = await options.ownCommands?.()
   const loaded = await loadPlugins({
     ...options,
     cwd: process.cwd(),
     builtins: {
       builtinTool: (name) =>
         Object.hasOwn(TOOL_MANIFEST, name) || Object.values(TOOL_MANIFEST).some((tool) => tool.name === name),
-      // Surfaces look for their own commands first, so a plugin never hides one.
-      command: () => false,
-      cliCommand: () => false,
+      builtinToolset: (name) => Object.values(TOOL_MANIFEST).some((tool) => tool.toolset === name),
+      // Surfaces look for their own commands first; here the author of the plugin gets a warning.
+      command: (name) => own?.slash.includes(name) === true,
+      cliCommand: (name) => own?.cli.includes(name) === true,
       modelProvider: (name) => findProvider(name) !== undefined || isRecord(config.lookup(`providers.${name}`)),
     },
   })
@@ -113,9 +121,6 @@ export async function openPluginService(options: PluginServiceOptions): Promise<
 
   return {
     loaded,
-    get sessions() {
-      return sessions
-    },
     sessionActive: (session) => {
       sessions = [...sessions.filter((other) => other.taskId !== session.taskId), session]
     },
@@ -138,9 +143,8 @@ export async function openPluginService(options: PluginServiceOptions): Promise<
       waiting.delete(wake)
       signal.removeEventListener("abort", wake)
     },
-    close: async () => {
-      await loaded.close()
-    },
+    close: () => loaded.close(),
+    release: () => loaded.release(),
   }
 }
 

@@ -26,6 +26,11 @@ export async function recoverDelegations(
       record = { ...record, status: "interrupted", ended_at: epochSeconds(services.clock) }
       if (record.child_session_id !== undefined) await killLeftovers(record.child_session_id, services)
     }
+    if (record.task !== undefined) {
+      warnings.push(taskLine(record))
+      records.remove(record.id)
+      continue
+    }
     if (!record.reported && !record.delivered) warnings.push(reportLine(record))
     record = { ...record, reported: true }
     save(record, records, services)
@@ -82,6 +87,14 @@ function reportLine(record: DelegationRecord): string {
   return status === "interrupted"
     ? `${what} was interrupted when Hermes ended; it may have changed files.${where}`
     : `${what} ended (${status}) before Hermes did.${where}${later}`
+}
+
+function taskLine({ task, goal, status, child_session_id: child }: DelegationRecord): string {
+  const what = `The background task ${task ?? ""} ("${ellipsize(oneLine(goal), MAX_GOAL_CHARS)}")`
+  const where = child === undefined ? "" : ` Its conversation is session ${child}; /resume ${child} opens it.`
+  return status === "interrupted"
+    ? `${what} was interrupted when Hermes ended; it may have changed files.${where}`
+    : `${what} ended (${status}) before Hermes did, and its result was not shown.${where}`
 }
 
 function noticeText(record: DelegationRecord): string {

@@ -12,13 +12,15 @@ import type { SemanticSearch } from "../../knowledge/semantic-search/semantic-se
 import type { MemoryProvider } from "../../knowledge/memory/memory-provider.ts"
 import type { IdleSockets } from "../../llm/http/idle-sockets.ts"
 import type { ModelListPrewarm } from "../../llm/catalog/prewarm-model-list.ts"
+import type { SessionId } from "../../protocol/identifiers.ts"
 import type { SessionStore } from "../../state/store.ts"
 import type { ToolRegistry } from "../../toolkit/registry.ts"
 import type { FileRegistry } from "../../tools/file/tracking/file-tracker.ts"
 import type { AuditFile } from "../permissions/audit-log.ts"
 import type { BackgroundProcesses } from "./background-processes.ts"
 import type { McpService } from "./mcp-servers.ts"
-import type { OpenedChild } from "../session/opened-child.ts"
+import type { BackgroundTasks } from "./background-tasks.ts"
+import type { OpenedChild, OpenedTask } from "../session/opened-child.ts"
 import type { OpenSessionOptions } from "../session/session-options.ts"
 import type { PendingWrites } from "./pending-writes.ts"
 import type { PluginService } from "./plugin-service.ts"
@@ -56,9 +58,15 @@ export interface Services {
   readonly mcp: McpService
   /** Absent when no plugin is enabled. */
   readonly plugins?: PluginService
+  /** The conversations whose hooks are active, in the order in which they were opened. */
+  readonly conversations: Set<SessionId>
   readonly subAgents: SubAgents
   /** Opens the session of a sub-agent. */
   readonly openChild: (options: OpenSessionOptions) => Promise<Result<OpenedChild>>
+  /** The tasks that the user has started in the background. */
+  readonly backgroundTasks: BackgroundTasks
+  /** Opens the session of a background task. */
+  readonly openTask: (options: OpenSessionOptions) => Promise<Result<OpenedTask>>
   /** What the workspaces on this machine share. */
   readonly machine: LocalMachine
   /** The workspaces of open sessions, which are killed when the process must exit at once. */

@@ -8,7 +8,8 @@ import type { OriginsSource } from "../../policy/provenance/text-origins.ts"
 import type { Message } from "../../protocol/message.ts"
 import type { RuleLayerName } from "../../policy/rules/permission-rules.ts"
 import type { ToolRole } from "../../toolkit/tool.ts"
-import { STEER_CLOSING, STEER_OPENING } from "../../toolkit/untrusted.ts"
+import { HOOK_TEXT_OPENING, STEER_CLOSING, STEER_OPENING } from "../../toolkit/untrusted.ts"
+import { ATTACHED_OPENING } from "../input/attached-opening.ts"
 import type { SessionTools } from "./session-tools.ts"
 
 /** Which text of a conversation is the user's. Nothing is loaded or read before the first call that needs to know. */
@@ -35,7 +36,8 @@ export function conversationOrigins(
       ruleArguments: () => ruleArguments(permissions),
       resultsOf: (name) => RESULTS[tools.entries.get(name)?.role ?? "shell"],
       steering: { opening: STEER_OPENING, closing: STEER_CLOSING },
-      injectedOpening: SKILL_TEXT_OPENING,
+      injectedOpenings: [SKILL_TEXT_OPENING, HOOK_TEXT_OPENING],
+      attachedOpening: ATTACHED_OPENING,
     })
   })
   return {
@@ -65,6 +67,8 @@ const RESULTS: Readonly<Record<ToolRole, ReturnType<OriginsSource["resultsOf"]>>
   "task-list": "own text",
   shell: "own text",
   "shell-input": "own text",
+  "file-reader": "own text",
+  "file-search": "own text",
   script: "own text",
   delegation: "stored text",
 }

@@ -1,3 +1,4 @@
+import type { Result } from "../../base/result.ts"
 import type { SessionFacet } from "../../agent/facet.ts"
 import type { Facets } from "../../agent/facets.ts"
 import type { TurnParts } from "../../agent/turn.ts"
@@ -10,6 +11,7 @@ import type { ToolDefinition } from "../../protocol/tool.ts"
 import type { ToolEntry, ToolPorts } from "../../toolkit/tool.ts"
 import type { McpControl } from "./mcp-control.ts"
 import type { PlanMode } from "./plan-mode.ts"
+import type { BackgroundTask } from "../services/background-tasks.ts"
 import type { Services } from "../services/services.ts"
 import type { AuxiliaryModel } from "./auxiliary-model.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
@@ -37,7 +39,11 @@ export interface SessionAbilities {
   readonly plan: PlanMode
   readonly skills: SkillCommands
   readonly mcp: McpControl
+  readonly startTask: StartTask
 }
+
+/** Starts a task in a session of its own, which works while this one goes on. The error is a sentence. */
+export type StartTask = (prompt: string) => Promise<Result<BackgroundTask>>
 
 /** What a facet is built from. */
 export interface FacetContext {

@@ -7,9 +7,10 @@ import type { ForeignCall, HookListener } from "../../plugins/hooks/hook-runner.
 import type { HookEvent, HookPayload } from "../../plugins/hooks/hook-events.ts"
 import { divideByConsent, findShellHooks } from "../../plugins/shell-hooks/find-hooks.ts"
 import { AskFirst, MessageRefusal, NoteForModel, OtherArguments } from "../../plugins/shell-hooks/hook-answers.ts"
-import { shellHookListener } from "../../plugins/shell-hooks/run-hook.ts"
+import { shellHookListener, unapprovedListener } from "../../plugins/shell-hooks/run-hook.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { ToolEntry } from "../../toolkit/tool.ts"
+import { defuseSteerMarkers, HOOK_TEXT_OPENING } from "../../toolkit/untrusted.ts"
 import type { AppFacet, FacetContext } from "./facet-context.ts"
 import { observingRequests } from "./observed-requests.ts"
 
@@ -31,6 +32,8 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
   let isNew = options.resume === undefined
   let refusal: string | undefined
   let running = false
+  /** Approval requests without an answer, by id. */
+  const questions = new Map<string, HookPayload>()
   /** Observers are called one after the other and never delay a turn. */
   let queue: Promise<void> = Promise.resolve()
   const base = (): HookPayload => ({
@@ -48,6 +51,9 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
   return {
     name: "hooks",
     openingWarnings: () => found.warnings,
+    opened: () => {
+      if (options.child === undefined) services.conversations.add(taskId)
+    },
     ports: () => ({
       transformOutput: async ({ command, output, exitCode, cwd }) =>
         runner.has("transform_terminal_output")
@@ -82,7 +88,9 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
         refusal = answers.find((answer) => answer instanceof MessageRefusal)?.reason
         notes.push(...answers.filter((answer) => typeof answer === "string"))
       }
-      return notes.map((note) => ellipsize(note, MAX_CONTEXT_CHARS)).join("\n\n")
+      if (notes.length === 0) return ""
+      const shown = notes.map((note) => ellipsize(defuseSteerMarkers(note), MAX_CONTEXT_CHARS))
+      return [HOOK_TEXT_OPENING, ...shown].join("\n\n")
     },
     refusesTurn: () => (refusal === undefined ? undefined : ellipsize(refusal, MAX_REASON_CHARS)),
     beforeTool: async (call) => {
@@ -132,7 +140,8 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
           return
         case "approval-request": {
           const { command = "", description, rule, call } = event
-          observe("pre_approval_request", () => ({
+          const facts = {
+            request_id: event.requestId,
             command,
             description,
             pattern_key: rule,
@@ -140,41 +149,42 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
             session_key: taskId,
             surface: platform,
             tool_name: call.name,
-          }))
+          }
+          questions.set(event.requestId, facts)
+          observe("pre_approval_request", () => facts)
           return
         }
         case "status":
           if (event.kind === "answered" && event.question === "approval") {
             const { choice, requestId } = event
-            observe("post_approval_response", () => ({
-              choice,
-              request_id: requestId,
-              session_key: taskId,
-              surface: platform,
-            }))
+            const facts = questions.get(requestId) ?? { request_id: requestId, session_key: taskId, surface: platform }
+            questions.delete(requestId)
+            observe("post_approval_response", () => ({ ...facts, choice }))
           }
           if (event.kind === "permission-profile")
             observe("permission_profile_changed", () => ({ old: event.old, new: event.new, by: event.by }))
           return
-        case "subagent-start":
-          observe("subagent_start", () => ({
-            parent_session_id: event.sessionId,
-            child_session_id: event.childSessionId,
-            child_role: event.role,
-            goal: event.goal,
-          }))
-          return
-        case "subagent-end":
-          observe("subagent_stop", () => ({
-            parent_session_id: event.sessionId,
-            child_session_id: event.subagentId,
-            child_summary: event.summary,
-            child_status: event.status === "timeout" ? "failed" : event.status,
-            duration_ms: event.durationMs,
-          }))
-          return
         default:
       }
+    },
+    delegationStarted: ({ goal, role, childTaskId }) => {
+      observe("subagent_start", () => ({
+        parent_session_id: base()["session_id"],
+        child_session_id: childTaskId,
+        child_role: role,
+        goal,
+      }))
+    },
+    delegationEnded: ({ goal, role, childTaskId, status, summary, durationMs }) => {
+      observe("subagent_stop", () => ({
+        parent_session_id: base()["session_id"],
+        child_session_id: childTaskId,
+        child_role: role,
+        child_summary: summary,
+        child_status: status === "timeout" ? "failed" : status,
+        goal,
+        duration_ms: durationMs,
+      }))
     },
     afterTurn: ({ input, end: { outcome, result }, model: client }) => {
       running = false
@@ -198,11 +208,11 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
     },
     close: async (reason) => {
       if (running) observe("on_session_end", () => ({ completed: false, interrupted: true, reason }))
-      const next =
-        reason === "session_switch" ? plugins?.sessions.findLast((other) => other.taskId !== taskId) : undefined
-      const ids = next === undefined ? {} : { old_session_id: base()["session_id"], new_session_id: next.taskId }
+      services.conversations.delete(taskId)
+      const next = reason === "session_switch" ? [...services.conversations].at(-1) : undefined
+      const ids = next === undefined ? {} : { old_session_id: base()["session_id"], new_session_id: next }
       observe("on_session_finalize", () => ({ reason, ...ids }))
-      if (next !== undefined) observe("on_session_reset", () => ({ reason, ...ids, session_id: next.taskId }))
+      if (next !== undefined) observe("on_session_reset", () => ({ reason, ...ids, session_id: next }))
       await queue
     },
   }
@@ -219,13 +229,17 @@ function findListeners(context: FacetContext): {
   const { approved, waiting } = divideByConsent(hooks, { config, home })
   for (const warning of warnings) log.warning(warning)
   const skipped = waiting.map(
-    ({ event, command, file }) =>
-      `the hook \`${ellipsize(command, 100)}\` for ${event}${file === undefined ? "" : ` of ${file}`} is skipped, because you have not approved it; see \`hermes hooks list\``,
+    ({ event, command, file, failClosed }) =>
+      `the hook \`${ellipsize(command, 100)}\` for ${event}${file === undefined ? "" : ` of ${file}`} is skipped, because you have not approved it${failClosed ? ", and the calls that it would check are denied" : ""}; approve it with \`hermes hooks approve\``,
   )
   // On another machine the working directory of the session does not exist here.
   const cwd = (): string => (workspace.kind === "local" ? workspace.cwd() : options.cwd)
   const host = { home, environment, log, cwd }
-  return { listeners: approved.map((hook) => shellHookListener(hook, host)), warnings: [...warnings, ...skipped] }
+  const listeners = hooks.flatMap((hook) => {
+    if (approved.includes(hook)) return [shellHookListener(hook, host)]
+    return hook.failClosed ? [unapprovedListener(hook)] : []
+  })
+  return { listeners, warnings: [...warnings, ...skipped] }
 }
 
 function foreignCall(entry: ToolEntry, args: Readonly<Record<string, unknown>>): ForeignCall | undefined {

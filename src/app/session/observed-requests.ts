@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts"
-import type { ModelClient, ModelOutcome, ModelRequest } from "../../llm/model.ts"
+import type { ModelClient, ModelEvent, ModelOutcome, ModelRequest } from "../../llm/model.ts"
 import type { HookPayload } from "../../plugins/hooks/hook-events.ts"
 import type { HookRunner } from "../../plugins/hooks/hook-runner.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
@@ -24,9 +24,26 @@ export function observingRequests(model: ModelClient, options: ObservedRequestOp
     }
     if (runner.has("pre_api_request"))
       await runner.observe("pre_api_request", { ...facts, request: shown(request, options) })
-    const outcome = yield* model.stream(request, how)
-    await report(outcome, { ...facts, api_duration: (clock.now() - started) / 1000 }, options)
-    return outcome
+    const steps = model.stream(request, how)
+    let retries = 0
+    try {
+      for (;;) {
+        const step = await steps.next()
+        if (step.done === true) {
+          const ended = { ...facts, api_duration: (clock.now() - started) / 1000, retry_count: retries }
+          await report(step.value, ended, options)
+          return step.value
+        }
+        if (step.value.type === "retry") {
+          retries += 1
+          await reportRetry(step.value, { ...facts, retry_count: retries }, options)
+        }
+        yield step.value
+      }
+    } finally {
+      // A reader that stops reading ends the request.
+      await steps.return({ kind: "aborted" })
+    }
   }
   return new Proxy(model, {
     get: (target, name) => (name === "stream" ? stream : bound(target, name)),
@@ -61,6 +78,23 @@ function shown(request: ModelRequest, { redact }: ObservedRequestOptions): strin
   return redact(JSON.stringify(request))
 }
 
+/** A request that failed and is sent again. */
+async function reportRetry(
+  { reason, text }: Extract<ModelEvent, { type: "retry" }>,
+  facts: HookPayload,
+  { runner, redact }: ObservedRequestOptions,
+): Promise<void> {
+  if (!runner.has("api_request_error")) return
+  await runner.observe("api_request_error", {
+    ...facts,
+    status: null,
+    reason,
+    retryable: true,
+    will_retry: true,
+    error: redact(text),
+  })
+}
+
 async function report(
   outcome: ModelOutcome,
   facts: HookPayload,
@@ -83,6 +117,7 @@ async function report(
       status: status ?? null,
       reason,
       retryable,
+      will_retry: false,
       error: redact(message),
     })
   }

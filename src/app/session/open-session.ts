@@ -6,7 +6,7 @@ import { lazy } from "../../base/lazy.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { startRefusal } from "../../config/config-problem.ts"
-import type { Environment } from "../../config/environment.ts"
+import type { Config } from "../../config/load-config.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import { unknownProfileText } from "../../policy/permission-profile.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
@@ -20,6 +20,8 @@ import type { ToolEntry, ToolPorts } from "../../toolkit/tool.ts"
 import { loadPermissionPolicy } from "../permissions/load-permission-policy.ts"
 import type { LoadedPolicy } from "../permissions/load-permission-policy.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
+import { findPersonality } from "../services/personalities.ts"
+import type { Personality } from "../services/personalities.ts"
 import { openModelClient, samplingFor } from "../services/model-client.ts"
 import type { Services } from "../services/services.ts"
 import { createAuxiliaryModel } from "./auxiliary-model.ts"
@@ -210,6 +212,7 @@ async function connectSession(source: SessionSource): Promise<Session> {
       provider,
       cwd: options.cwd,
       permissionProfile,
+      ...personalityFact(options, config),
       toolsets: options.toolsets ?? config.get("toolsets"),
       tools: tools.definitions.map(({ name }) => name),
       resumed: resumed !== undefined,
@@ -223,7 +226,9 @@ async function connectSession(source: SessionSource): Promise<Session> {
     todo: () => ports.todo?.read() ?? [],
     background: backgroundNotices(id, services),
     takeAuxiliaryUsage: () => auxiliary.takeUsage(),
-    takeStoreNotices: services.takeStoreNotices,
+    takeNotices: () => [...services.takeStoreNotices(), ...(services.plugins?.loaded.takeNotices() ?? [])],
+    answerTask: (requestId, answer) => services.backgroundTasks.answer(requestId, answer),
+    expansion: { home: services.home, store: services.store, environment: services.environment },
     chosenModel: chosen.get,
     openModel: async (next) => {
       const opened = await openModelClient(next, services, { images })
@@ -344,7 +349,7 @@ async function buildPrefix(
     offered,
     stored,
     warnings: built?.warnings ?? [],
-    sent: (prompt) => withEphemeral(prompt, options, services.environment),
+    sent: (prompt) => withEphemeral(prompt, options, services),
     draft,
   }
 }
@@ -402,8 +407,19 @@ function openSpending(resumed: ResumedSession | undefined, { config, home }: Ser
   })
 }
 
-function withEphemeral(stored: string, options: OpenSessionOptions, environment: Environment): string {
-  return [stored, environment.get("HERMES_EPHEMERAL_SYSTEM_PROMPT"), options.ephemeralPrompt]
+function withEphemeral(stored: string, options: OpenSessionOptions, { environment, config }: Services): string {
+  const personality = personalityOf(options, config)?.text
+  return [stored, environment.get("HERMES_EPHEMERAL_SYSTEM_PROMPT"), options.ephemeralPrompt, personality]
     .filter((part) => part !== undefined && part !== "")
     .join("\n\n")
+}
+
+/** A sub-agent has none. */
+function personalityOf({ personality, child }: OpenSessionOptions, config: Config): Personality | undefined {
+  return child === undefined ? findPersonality(personality ?? config.get("display.personality"), config) : undefined
+}
+
+function personalityFact(options: OpenSessionOptions, config: Config): { readonly personality?: string } {
+  const personality = personalityOf(options, config)
+  return personality === undefined ? {} : { personality: personality.name }
 }

@@ -66,10 +66,20 @@ function guarded(engine: ContextEngine, builtin: ContextEngine, log: Services["l
         () => engine.shouldDeferPreflight(tokens),
         () => builtin.shouldDeferPreflight(tokens),
       ),
-    hasContentToCompress: async (messages) => await engine.hasContentToCompress(messages),
+    hasContentToCompress: async (messages) => {
+      try {
+        const { lendHistory } = await import("./plugin-history.ts")
+        return await engine.hasContentToCompress(lendHistory(messages).messages)
+      } catch (error) {
+        log.warning(`the context engine ${engine.name} failed in hasContentToCompress: ${errorMessage(error)}`)
+        return await builtin.hasContentToCompress(messages)
+      }
+    },
     compress: async (messages, options): Promise<CompressOutcome> => {
       try {
-        return await engine.compress(messages, options)
+        const { lendHistory } = await import("./plugin-history.ts")
+        const lent = lendHistory(messages)
+        return lent.takeBack(await engine.compress(lent.messages, options))
       } catch (error) {
         log.warning(`the context engine ${engine.name} failed in compress: ${errorMessage(error)}`)
         return await builtin.compress(messages, options)

@@ -12,6 +12,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Message } from "../../protocol/message.ts"
 import { StoreError } from "../../state/store.ts"
+import { cleanTitle } from "../../state/titles.ts"
 import type {
   KnownState,
   NewSession,
@@ -19,6 +20,7 @@ import type {
   SessionRow,
   SessionStore,
   StoredMessage,
+  TitleOutcome,
   TotalsDelta,
 } from "../../state/store.ts"
 import type { Presence } from "./open-session-marker.ts"
@@ -33,6 +35,8 @@ import { shortTitle } from "./short-title.ts"
 export interface SessionJournal extends Journal {
   title(): Promise<string | null>
   setModel(model: string): Promise<void>
+  /** Before the first message, the title is kept and used when the session is stored. */
+  setTitle(title: string): Promise<TitleOutcome>
   /** Replaces the title taken from the first words, unless the user has set another one since. */
   retitle(title: string): Promise<void>
   /**
@@ -88,6 +92,8 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
   // The row is created with the first message, so that a chat that was opened and closed without one leaves no trace.
   let isStored = options.resumed !== undefined
   let firstTitle: string | undefined
+  /** The user named the session before its first message. */
+  let chosenTitle: string | undefined
   let isDeleted = false
   /** The stored prompt is of the Python edition. It is replaced with the first message, and then stays. */
   let replacesPrompt = options.resumed !== undefined && options.resumed.system === undefined
@@ -150,12 +156,12 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       options.partialReply.remove()
       return
     }
-    const ids = await store.startSession(session, stamped, shortTitle(firstWords(stamped)))
+    const ids = await store.startSession(session, stamped, chosenTitle ?? shortTitle(firstWords(stamped)))
     remember(messages, ids)
     state = grown(ids, NEW_SESSION)
     isStored = true
     for (const totals of earlyTotals.splice(0)) await store.addTotals(tip, totals)
-    if (options.generatesTitle) firstTitle = (await store.session(tip))?.title ?? undefined
+    if (options.generatesTitle && chosenTitle === undefined) firstTitle = (await store.session(tip))?.title ?? undefined
   }
 
   return {
@@ -223,7 +229,16 @@ export function createSessionJournal(options: SessionJournalOptions): SessionJou
       return { id: tip, system: await promptOf(read.row), messages: [...messages.keys()], added }
     },
     isDeleted: () => isDeleted,
-    title: async () => (isStored ? ((await store.session(tip))?.title ?? null) : null),
+    title: async () => (isStored ? ((await store.session(tip))?.title ?? null) : (chosenTitle ?? null)),
+    setTitle: async (title) => {
+      if (isStored) return await store.setTitle(tip, title)
+      const cleaned = cleanTitle(title)
+      if (!cleaned.ok) return { kind: "too-long", ...cleaned.error }
+      const owner = cleaned.value === null ? undefined : await store.titleOwner(cleaned.value)
+      if (owner !== undefined) return { kind: "taken", by: owner }
+      chosenTitle = cleaned.value ?? undefined
+      return { kind: "set", title: cleaned.value }
+    },
     retitle: async (title) => {
       if (firstTitle === undefined || (await store.session(tip))?.title !== firstTitle) return
       await store.setTitle(tip, await store.nextTitle(title))
@@ -294,6 +309,7 @@ export function createUnsavedJournal(started: { readonly id: SessionId; readonly
     catchUp: () => Promise.resolve(undefined),
     isDeleted: () => false,
     title: () => Promise.resolve(null),
+    setTitle: () => Promise.resolve({ kind: "no-session" }),
     setModel: () => Promise.resolve(),
     retitle: () => Promise.resolve(),
     rewind: () => Promise.resolve(),

@@ -22,6 +22,8 @@ export interface OpenSessionOptions {
   readonly maxIterations?: number
   /** Added to the prompt for this process only, never stored. */
   readonly ephemeralPrompt?: string
+  /** The name of the personality, or "none". Default: the one of the settings. */
+  readonly personality?: string
   /** Show the session id to the model. */
   readonly passSessionId?: boolean
   /** A note for the model about the workspace: part of the prompt of a new session, sent with the next message of a resumed one. */

@@ -3,10 +3,11 @@ import type { Facets } from "../../agent/facets.ts"
 import type { Result } from "../../base/result.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { ModelClient } from "../../llm/model.ts"
-import type { RunStart, UsageEvent } from "../../protocol/events.ts"
+import type { Answer, RunStart, UsageEvent } from "../../protocol/events.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
 import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
+import type { ExpansionContext } from "../input/expand-message.ts"
 import type { OpenSessionParts, SessionAbilities } from "./facet-context.ts"
 
 /** The parts that `openSession` assembles. */
@@ -27,8 +28,12 @@ export interface SessionParts extends OpenSessionParts {
   readonly background: BackgroundNotices
   /** The usage of auxiliary calls since the last call of this function. */
   readonly takeAuxiliaryUsage: () => readonly UsageEvent[]
-  /** Sentences for the user about repaired databases since the last call of this function. */
-  readonly takeStoreNotices: () => readonly string[]
+  /** Sentences for the user since the last call of this function: repaired databases, plugins that were disabled. */
+  readonly takeNotices: () => readonly string[]
+  /** Answers a question of a background task. Returns false when there is no such question. */
+  readonly answerTask: (requestId: string, answer: Answer) => boolean
+  /** What references in messages of the user need of the app. */
+  readonly expansion: Pick<ExpansionContext, "home" | "store" | "environment">
   readonly openModel: (chosen: ChosenModel) => Promise<Result<ModelClient>>
   readonly release: () => Promise<void>
 }
@@ -40,6 +45,8 @@ export interface SessionFacts extends Omit<RunStart, "type"> {
   readonly endsInterrupted: boolean
   /** A resumed conversation was in this directory before. */
   readonly movedFrom?: string
+  /** The name of the personality that the model has been given. */
+  readonly personality?: string
   /** Why the conversation is not saved, if the store could not be opened. */
   readonly unsaved?: string
 }

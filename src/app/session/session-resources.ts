@@ -56,6 +56,7 @@ export async function openResources(
     {
       cwd: options.cwd,
       sessionId: id,
+      isBorrowed: options.child !== undefined,
       signal: AbortSignal.timeout(OPEN_WORKSPACE_MS),
       ...(options.sandboxPaths === undefined ? {} : { sandboxPaths: options.sandboxPaths }),
     },

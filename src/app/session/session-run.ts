@@ -5,15 +5,18 @@ import { partialReplyNote } from "../../agent/partial-reply.ts"
 import { buildTurn } from "../../agent/turn.ts"
 import type { Steps } from "../../agent/steps.ts"
 import type { TurnRun } from "../../agent/turn.ts"
-import { createTally, errorEnd, faultEnd } from "../../agent/turn-end.ts"
+import { createTally, errorEnd, faultEnd, interruptedEnd } from "../../agent/turn-end.ts"
 import type { TurnEnd } from "../../agent/turn-end.ts"
 import { completionExplainer, mutationFooter } from "../../agent/turn-footer.ts"
 import type { ModelClient } from "../../llm/model.ts"
 import type { AgentEventBody, RunResult } from "../../protocol/events.ts"
 import { contentText } from "../../protocol/message.ts"
-import type { Message, UserInput } from "../../protocol/message.ts"
+import type { Part, UserInput, UserMessage } from "../../protocol/message.ts"
 import { addUsage } from "../../protocol/usage.ts"
 import { defuseSteerMarkers } from "../../toolkit/untrusted.ts"
+import type { ExpandedMessage } from "../input/expand-message.ts"
+import { INTERRUPTED_BEFORE_SENDING, NOT_SENT } from "../input/not-sent.ts"
+import { mayNeedExpansion } from "../input/may-need-expansion.ts"
 import type { PlanApproval } from "./plan-mode.ts"
 import type { SessionFacts, SessionParts } from "./session-parts.ts"
 
@@ -45,10 +48,33 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
   const answer = end.outcome === "interrupted" ? null : end.finalResponse
   const otherAnswer = answer === null || answer === "" ? undefined : await parts.facets.transformAnswer(answer)
   if (otherAnswer !== undefined) end = { ...end, finalResponse: parts.redact(otherAnswer) }
+  yield runEnd(end, run, { started, notes: notesOf(end, parts), planPath })
+}
+
+/** The events of a command of the user: a run without a model, from `run-start` to `run-end`. */
+export async function* commandEvents(command: string, run: RunInput): AsyncGenerator<AgentEventBody, void, void> {
+  const started = run.parts.clock.now()
+  yield { type: "run-start", ...run.current.facts }
+  let end: TurnEnd
+  try {
+    const { runUserCommand } = await import("./run-command.ts")
+    end = yield* runUserCommand(command, run)
+  } catch (error) {
+    end = faultEnd(error, createTally())
+  }
+  yield runEnd(end, run, { started, notes: [], planPath: undefined })
+}
+
+function runEnd(
+  end: TurnEnd,
+  run: RunInput,
+  more: { readonly started: number; readonly notes: readonly string[]; readonly planPath: string | undefined },
+): Extract<AgentEventBody, { type: "run-end" }> {
+  const { parts } = run
+  const { notes, planPath } = more
   const pendingSteer = run.steering.take()
   const { failedWrites: _paths, ...totals } = end.totals
   const cost = parts.spending.takeRunCost()
-  const notes = notesOf(end, parts)
   const ofChildren = parts.spending.takeChildUsage()
   const result: RunResult = {
     finalResponse: end.finalResponse,
@@ -63,13 +89,13 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
     usage: addUsage(totals.usage, ofChildren),
     costUsd: cost.usd,
     costStatus: cost.status,
-    durationMs: parts.clock.now() - started,
+    durationMs: parts.clock.now() - more.started,
     ...(planPath === undefined ? {} : { planPath }),
     ...(end.partial === undefined ? {} : { partial: end.partial }),
     ...(end.error === undefined ? {} : { error: end.error }),
     ...(pendingSteer === undefined ? {} : { pendingSteer }),
   }
-  yield { type: "run-end", outcome: end.outcome, result }
+  return { type: "run-end", outcome: end.outcome, result }
 }
 
 /** An answer that is not complete must not look like one. */
@@ -97,6 +123,8 @@ export interface RunInput extends Omit<TurnRun, "model"> {
   readonly notice: boolean
   /** The input is the goal of a sub-agent, in the words of another model. */
   readonly delegated: boolean
+  /** The user typed the input: references and commands in it are carried out. */
+  readonly isTyped: boolean
   /** Leaves plan mode as the user has decided. */
   readonly applyApproval: (approval: PlanApproval) => void
 }
@@ -120,6 +148,10 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
   const { conversation, facets } = parts
   yield* parts.catchUp([])
   const { model } = current
+  const expanded = run.isTyped && mayNeedExpansion(contentText(input)) ? yield* expand(input, run) : undefined
+  if (expanded?.kind === "refused") return notSent(expanded.reason)
+  if (signal.aborted && expanded !== undefined) return interruptedEnd(INTERRUPTED_BEFORE_SENDING, createTally())
+  for (const text of expanded?.warnings ?? []) yield { type: "status", kind: "warning", text }
   const fromFacets = await facets.beforeTurn({ text: contentText(input), history: conversation.history, model, signal })
   const refusal = facets.refusesTurn()
   if (refusal !== undefined) {
@@ -128,10 +160,10 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
   }
   const partialNote = partialReplyNote(conversation.history)
   const approval = parts.abilities.plan?.takeApproval(contentText(input))
-  const injected = [partialNote, current.note, fromFacets, approval?.injected]
+  const injected = [partialNote, current.note, fromFacets, approval?.injected, expanded?.attached]
     .filter((text) => text !== undefined && text !== "")
     .join("\n\n")
-  const message: Message = {
+  const message: UserMessage = {
     role: "user",
     content: typeof input === "string" ? messageText(input, run) : input,
     timestamp: epochSeconds(parts.clock),
@@ -141,6 +173,11 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
     ...(approval === undefined ? {} : { compression_priority: "high" }),
   }
   await conversation.append([message])
+  if (expanded !== undefined && expanded.sent !== contentText(input)) {
+    // The transcript keeps what was typed; the model gets what it stands for.
+    const sent = { ...message, content: withText(message.content, expanded.sent), typed: contentText(input) }
+    await conversation.reshape(new Map([[sent, message]]))
+  }
   if (approval !== undefined) {
     // Only now: an interrupt before leaves the session in plan mode.
     run.applyApproval(approval)
@@ -149,6 +186,24 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
   model.beginTurn()
   parts.dispatch.guardrails?.beginTurn()
   return yield* runTurn(buildTurn(parts, { ...run, model }))
+}
+
+async function* expand(input: UserInput, run: RunInput): Steps<ExpandedMessage> {
+  const { expandInput } = await import("./expand-input.ts")
+  return yield* expandInput(input, run)
+}
+
+function notSent(reason: string): TurnEnd {
+  return errorEnd(
+    { exitReason: NOT_SENT, code: NOT_SENT, message: `The message was not sent. ${reason}` },
+    createTally(),
+  )
+}
+
+function withText(content: UserInput, text: string): UserInput {
+  if (typeof content === "string") return scrubSurrogates(text)
+  const others = content.filter((part): part is Exclude<Part, { type: "text" }> => part.type !== "text")
+  return [{ type: "text", text: scrubSurrogates(text) }, ...others]
 }
 
 /** A process must not be able to add a message of the user to its notice. */

@@ -21,7 +21,6 @@ import { createLocalWorkspace } from "../../exec/local/local-workspace.ts"
 import type { OpenSandbox } from "../../exec/local/local-shell-state.ts"
 import type { NetworkAccess } from "../../exec/sandbox/network/network-access.ts"
 import type { Programs } from "../../exec/programs/programs.ts"
-import { scriptEnvironment } from "../../exec/programs/script-environment.ts"
 import type { Workspace } from "../../exec/workspace.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ScriptSettings, ToolLimits } from "../../toolkit/tool.ts"
@@ -41,6 +40,8 @@ interface WorkspaceRequest {
   readonly cwd: string
   readonly sessionId?: SessionId
   readonly sandboxPaths?: SandboxPaths
+  /** The session is a sub-agent: a workspace elsewhere belongs to its parent. */
+  readonly isBorrowed?: boolean
   /** Aborts a workspace that takes too long to open. */
   readonly signal: AbortSignal
 }
@@ -59,6 +60,7 @@ export async function openWorkspace(request: WorkspaceRequest, sources: Workspac
     secret: (name) => environment.get(name),
     cwd: request.cwd,
     taskId: "default",
+    isBorrowed: request.isBorrowed === true,
     clock,
     log,
     signal: request.signal,
@@ -144,7 +146,8 @@ async function openLocal(
       ? {}
       : { openSandbox: sandboxFor({ cwd, sandboxPaths, access }, sources) }),
     environment: commandEnvironment(environment.toObject(), { passthrough, set }),
-    programEnvironment: () => scriptEnvironment(environment.toObject(), { passthrough, set: { ...set, ...zone } }),
+    programEnvironment: () =>
+      commandEnvironment(environment.toObject(), { passthrough, set: { ...set, ...zone }, audience: "scripts" }),
     sessionVariables,
   })
   const provided: Workspace = {

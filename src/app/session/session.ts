@@ -15,16 +15,21 @@ import type { Permissions } from "../../agent/permissions.ts"
 import { createSteering } from "../../agent/steering.ts"
 import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
+import type { Effort } from "../../llm/model.ts"
 import type { PermissionProfile } from "../../policy/permission-profile.ts"
 import type { RateLimits } from "../../llm/failure/rate-limit-headers.ts"
 import type { AgentEvent, AgentEventBody, Answer } from "../../protocol/events.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { UserInput } from "../../protocol/message.ts"
+import type { TitleOutcome } from "../../state/store.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
+import { personalityNote } from "../services/personalities.ts"
+import type { Personality } from "../services/personalities.ts"
 import type { PlanApproval, PlanMode } from "./plan-mode.ts"
 import { logEvent } from "./run-log.ts"
+import type { StartTask } from "./facet-context.ts"
 import type { BackgroundNotices, SessionFacts, SessionParts } from "./session-parts.ts"
-import { runEvents } from "./session-run.ts"
+import { commandEvents, runEvents } from "./session-run.ts"
 import type { CurrentModel } from "./session-run.ts"
 import { createToolPreparation } from "./tool-preparation.ts"
 import type { SkillCommands } from "./skill-commands.ts"
@@ -37,9 +42,11 @@ export interface Session {
   /** Changes when a compression continues the conversation in a child session. */
   readonly id: SessionId
   run(input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void>
+  /** Runs a command of the user under the rules of the session. Its output is the final text; the model does not see it. */
+  runCommand(command: string, options: Pick<RunOptions, "signal">): AsyncGenerator<AgentEvent, void, void>
   /** Runs to the end and returns the final text, or "". */
   ask(input: UserInput, options: { readonly signal: AbortSignal }): Promise<string>
-  /** Returns false when the question is unknown or already answered. */
+  /** Answers a question of this session or of a background task. Returns false when it is unknown or already answered. */
   answer(requestId: string, answer: Answer): boolean
   /** Ends the running turn; if none is running, the next one ends at once. */
   interrupt(): void
@@ -50,6 +57,11 @@ export interface Session {
   readonly isStored: boolean
   /** Continues the conversation with another model; on failure nothing changes. */
   switchModel(chosen: ChosenModel): Promise<Result<undefined>>
+  /** Applies from the next message on. Undefined: as in the settings. */
+  setReasoningEffort(effort: Effort | undefined): void
+  readonly reasoningEffort: Effort | undefined
+  /** The model is given the personality with the next message. */
+  setPersonality(personality: Personality | undefined): void
   /** Applies from the next tool call on, also within a running turn. */
   setPermissionProfile(profile: PermissionProfile): void
   /** The rules of this session. They end with it. */
@@ -73,9 +85,13 @@ export interface Session {
   readonly skills?: SkillCommands
   /** Absent where the session has no MCP servers. */
   readonly mcp?: McpControl
+  /** Absent where the surface cannot show the results of background tasks. */
+  readonly startTask?: StartTask
   /** The task list that the model keeps for itself. */
   todo(): readonly TodoItem[]
   title(): Promise<string | null>
+  /** Before the first message, the title is kept for it. */
+  setTitle(title: string): Promise<TitleOutcome>
   close(reason: string): Promise<void>
 }
 
@@ -85,7 +101,14 @@ export interface RunOptions {
   readonly notice?: boolean
   /** The input is the goal of a sub-agent, not a user message. */
   readonly delegated?: boolean
+  /** The user typed the input: `@` references, `{!commands}` and tokens of pasted texts in it are carried out. */
+  readonly typed?: boolean
 }
+
+/** What one run does. */
+type RunWork =
+  | { readonly kind: "message"; readonly input: UserInput }
+  | { readonly kind: "command"; readonly command: string }
 
 export type SessionPermissions = Pick<
   Permissions,
@@ -106,6 +129,7 @@ export function createSession(parts: SessionParts): Session {
   const toolPreparation = createToolPreparation({ dispatch: parts.dispatch, facets, log: parts.log })
   let running: AbortController | undefined
   let stopNext = false
+  let effort: Effort | undefined
   /** Events from outside the turn, emitted before its next event. */
   const pending: AgentEventBody[] = []
   let current: CurrentModel = {
@@ -115,7 +139,10 @@ export function createSession(parts: SessionParts): Session {
     warnings: parts.openingWarnings,
   }
 
-  async function* run(input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void> {
+  const run = (input: UserInput, options: RunOptions): AsyncGenerator<AgentEvent, void, void> =>
+    emitRun({ kind: "message", input }, options)
+
+  async function* emitRun(work: RunWork, options: RunOptions): AsyncGenerator<AgentEvent, void, void> {
     const controller = beginRun()
     if (stopNext) controller.abort()
     stopNext = false
@@ -123,7 +150,7 @@ export function createSession(parts: SessionParts): Session {
     const envelope = createEnvelope(conversation, clock)
     try {
       const turn = {
-        parts,
+        parts: effort === undefined ? parts : { ...parts, sampling: { ...parts.sampling, effort } },
         current,
         interactions,
         steering,
@@ -131,16 +158,20 @@ export function createSession(parts: SessionParts): Session {
         runId: envelope.runId,
         notice: options.notice === true,
         delegated: options.delegated === true,
+        isTyped: options.typed === true,
         applyApproval: ({ profile, askAbout }: PlanApproval) => {
           for (const pattern of askAbout) parts.dispatch.permissions.addRule("ask", pattern)
           changeProfile(profile, "plan")
         },
       }
-      for await (const body of runEvents(input, turn)) {
+      const bodies = work.kind === "message" ? runEvents(work.input, turn) : commandEvents(work.command, turn)
+      for await (const body of bodies) {
         if (body.type !== "run-start") {
-          if (pending.length > 0) for (const status of pending.splice(0)) yield envelope.wrap(status)
-          for (const used of parts.takeAuxiliaryUsage()) yield envelope.wrap(used)
-          for (const text of parts.takeStoreNotices()) yield envelope.wrap({ type: "status", kind: "warning", text })
+          for (const between of takePending()) {
+            const event = envelope.wrap(between)
+            facets.eventEmitted(event)
+            yield event
+          }
         }
         const event = envelope.wrap(body)
         activity.observe(event)
@@ -153,16 +184,25 @@ export function createSession(parts: SessionParts): Session {
         }
         if (event.type === "status" && event.kind === "iteration") toolPreparation.awaitReply(signal)
         if (event.type === "tool-start") toolPreparation.pause()
-        if (event.type === "run-end") facets.afterTurn({ input, end: event, model: current.model })
+        if (event.type === "run-end" && work.kind === "message")
+          facets.afterTurn({ input: work.input, end: event, model: current.model })
         yield event
       }
     } finally {
       // A reader that stops reading ends the run.
       controller.abort()
       await facets.runEnded()
-      current = { ...current, note: undefined, warnings: [] }
+      if (work.kind === "message") current = { ...current, note: undefined, warnings: [] }
       running = undefined
     }
+  }
+
+  function takePending(): readonly AgentEventBody[] {
+    return [
+      ...pending.splice(0),
+      ...parts.takeAuxiliaryUsage(),
+      ...parts.takeNotices().map((text): AgentEventBody => ({ type: "status", kind: "warning", text })),
+    ]
   }
 
   function changeProfile(profile: PermissionProfile, by: string): void {
@@ -216,6 +256,21 @@ export function createSession(parts: SessionParts): Session {
         note: `[From here on, this conversation is answered by ${model} (${provider}).]`,
       }
       return ok(undefined)
+    },
+    get reasoningEffort() {
+      return effort ?? parts.sampling.effort
+    },
+    setReasoningEffort: (chosen) => {
+      effort = chosen
+    },
+    setPersonality: (personality) => {
+      const { personality: former, ...facts } = current.facts
+      if (personality?.name === former) return
+      current = {
+        ...current,
+        facts: { ...facts, ...(personality === undefined ? {} : { personality: personality.name }) },
+        note: [current.note, personalityNote(personality)].filter((note) => note !== undefined).join("\n\n"),
+      }
     },
     setPermissionProfile: (profile) => {
       changeProfile(profile, "user")
@@ -272,6 +327,7 @@ export function createSession(parts: SessionParts): Session {
     },
     checkpoints: async () => await parts.abilities.checkpoints?.(),
     run,
+    runCommand: (command, options) => emitRun({ kind: "command", command }, options),
     ask: async (input, options) => {
       let final = ""
       for await (const event of run(input, options)) {
@@ -279,7 +335,7 @@ export function createSession(parts: SessionParts): Session {
       }
       return final
     },
-    answer: (requestId, answer) => interactions.answer(requestId, answer),
+    answer: (requestId, answer) => interactions.answer(requestId, answer) || parts.answerTask(requestId, answer),
     interrupt: () => {
       if (running === undefined) stopNext = true
       else running.abort()
@@ -288,9 +344,11 @@ export function createSession(parts: SessionParts): Session {
     activity: () => activity.summary(),
     ...(parts.abilities.skills === undefined ? {} : { skills: parts.abilities.skills }),
     ...(parts.abilities.mcp === undefined ? {} : { mcp: parts.abilities.mcp }),
+    ...(parts.abilities.startTask === undefined ? {} : { startTask: parts.abilities.startTask }),
     todo: parts.todo,
     background: parts.background,
     title: () => journal.title(),
+    setTitle: (title) => journal.setTitle(title),
     close: async (reason) => {
       running?.abort()
       await facets.close(reason)

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs"
 
+import type { Delegation } from "../../agent/facet.ts"
 import { childPrompt } from "../../agent/prompt/child-prompt.ts"
 import { platformOf } from "../../agent/origin.ts"
 import { epochSeconds } from "../../base/clock.ts"
@@ -62,6 +63,7 @@ export async function spawnChild(spec: AgentSpec, parent: SpawningSession): Prom
     return fail(`the sub-agent could not be started: ${opened.error}`)
   }
   const session = opened.value
+  const endHold = context.workspace.hold?.()
   const stop = new AbortController()
   const signal = AbortSignal.any([spec.signal, stop.signal])
   const record = newRecord(spec, session, parent)
@@ -90,7 +92,10 @@ export async function spawnChild(spec: AgentSpec, parent: SpawningSession): Prom
       steer: (text) => session.steer(text),
     },
   )
-  const open: OpenChild = { spec, session, record, tracked, directory: directory.value }
+  const delegation = { goal: spec.goal, role, childTaskId: session.id }
+  context.facets().delegationStarted(delegation)
+  const startedAt = services.clock.now()
+  const open: OpenChild = { spec, session, record, tracked, directory: directory.value, delegation, startedAt }
   return ok({
     sessionId: session.id,
     model: session.facts.model,
@@ -99,7 +104,7 @@ export async function spawnChild(spec: AgentSpec, parent: SpawningSession): Prom
     signal,
     run: () => runChild(open, signal),
     close: (end) => {
-      const closed = closeChild(open, end, parent)
+      const closed = closeChild(open, end, parent).finally(() => endHold?.())
       services.subAgents.track(closed)
       return closed
     },
@@ -112,6 +117,8 @@ interface OpenChild {
   readonly record: DelegationRecord
   readonly tracked: TrackedSubAgent
   readonly directory: WorkingDirectory
+  readonly delegation: Delegation
+  readonly startedAt: number
 }
 
 /** A message of the user that came too late for a run starts another one. */
@@ -156,7 +163,8 @@ async function closeChild(child: OpenChild, end: AgentEnd, parent: SpawningSessi
     log.warning(`the result of the sub-agent ${spec.id} is not recorded: ${errorMessage(error)}`)
   }
   if (!record.background) parent.finished(record.id)
-  context.facets().delegationEnded({ goal: spec.goal, summary, childSessionId: session.id })
+  const durationMs = clock.now() - child.startedAt
+  context.facets().delegationEnded({ ...child.delegation, status, summary, childSessionId: session.id, durationMs })
   const files = filesChangedAfterRead(services.files, { reader: context.taskId, writer: childTaskId(record) })
   const neverAnswered = status === "timeout" && !end.hasAnswered
   const diagnosticFile = neverAnswered ? writeDiagnostics(child, parent) : undefined

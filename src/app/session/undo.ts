@@ -1,11 +1,11 @@
 import { findSummary } from "../../agent/context/summary/summary-text.ts"
 import { contentText } from "../../protocol/message.ts"
-import type { Message, UserMessage } from "../../protocol/message.ts"
+import type { Message, Part, UserMessage } from "../../protocol/message.ts"
 import type { SessionParts } from "./session-parts.ts"
 
 export type UndoReport =
-  /** `text`: the user message that was removed, with everything after it. */
-  | { readonly kind: "removed"; readonly text: string }
+  /** The user message that was removed, with everything after it. */
+  | { readonly kind: "removed"; readonly text: string; readonly images: readonly Part[] }
   | { readonly kind: "nothing" }
   /** What is left was compressed. Its summary stands for many messages and is not removed. */
   | { readonly kind: "compressed" }
@@ -50,9 +50,14 @@ async function removeFrom(
   const summary = isFromCompression(message) ? summaryOf(message) : undefined
   if (isFromCompression(message) && summary === undefined) return { kind: "compressed" }
   await conversation.rewind(index)
-  if (summary === undefined) return { kind: "removed", text: contentText(message.content) }
+  const images = imagesOf(message)
+  if (summary === undefined) return { kind: "removed", text: message.typed ?? contentText(message.content), images }
   await conversation.append([summary])
-  return { kind: "removed", text: findSummary(message)?.rest ?? "" }
+  return { kind: "removed", text: findSummary(message)?.rest ?? "", images }
+}
+
+function imagesOf({ content }: UserMessage): readonly Part[] {
+  return typeof content === "string" ? [] : content.filter(({ type }) => type === "image_url")
 }
 
 function isFromCompression(message: Message): boolean {

@@ -142,11 +142,14 @@ function answerOutput(
 }
 
 async function queryOutput({ terminal, session, config }: OneShotOptions): Promise<Output> {
-  const [{ createTurnView }, { withDisplaySettings }] = await Promise.all([
+  const [{ createTurnView }, { configuredDisplay, withDisplaySettings }] = await Promise.all([
     import("../../tui/line-mode/turn-view.ts"),
     import("../../tui/line-mode/turn-display.ts"),
   ])
-  const view = withDisplaySettings(createTurnView({ terminal, progress: "stderr" }), config, terminal)
+  const view = withDisplaySettings(
+    createTurnView({ terminal, progress: "stderr" }),
+    configuredDisplay(config, terminal),
+  )
   return {
     event: (event) => {
       view.event(event)

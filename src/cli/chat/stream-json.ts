@@ -100,6 +100,7 @@ export function createStreamJson(facts: StreamFacts): (event: AgentEvent) => rea
             choices: event.choices,
             reasons: event.reasons,
             pattern: event.pattern,
+            pattern_scope: event.patternScope,
             cwd: event.directory,
             background: event.background,
             pty: event.pty,

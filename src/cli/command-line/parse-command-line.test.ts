@@ -150,8 +150,7 @@ describe("command lines that run no command", () => {
     ["cron list", { kind: "unavailable", what: "hermes cron list" }],
     ["cron", { kind: "unavailable", what: "hermes cron" }],
     ["kanban --board b list --anything", { kind: "unavailable", what: "hermes kanban list" }],
-    ["mcp install x", { kind: "unavailable", what: "hermes mcp install" }],
-    ["--tui", { kind: "unavailable", what: "--tui" }],
+    ["chat --input-format stream-json", { kind: "unavailable", what: "--input-format" }],
     ["login", { kind: "replaced", path: ["login"], by: "hermes auth add PROVIDER" }],
     ["acp --version", { kind: "unavailable", what: "hermes acp" }],
   ])("%s", (line, outcome) => {

@@ -9,11 +9,14 @@ export const CHECKPOINTS_COMMAND: Command = {
   name: "checkpoints",
   summary: "list, restore and prune the snapshots of /rollback",
   group: "sessions",
+  flags: [json],
+  load: () => import("../commands/checkpoints/status.ts"),
   subcommands: [
     {
       name: "status",
       summary: "show the number and size of snapshots",
       group: "sessions",
+      flags: [json],
       load: () => import("../commands/checkpoints/status.ts"),
     },
     {

@@ -1,4 +1,4 @@
-import type { Command, Positional } from "../command.ts"
+import type { Command, Flag, Positional } from "../command.ts"
 import { choice, integer, json, text, toggle, yes } from "./flag.ts"
 
 const platform = text("platform", "only for this surface", { value: "NAME" })
@@ -18,16 +18,56 @@ const toolNames: Positional = {
   complete: "toolset",
 }
 
+/** For a server that is added. */
+const mcpServerFlags: readonly Flag[] = [
+  text("env", "environment variable for the program", { value: "NAME=VALUE", repeatable: true }),
+  toggle("force", "save even if the server does not respond or a tool is blocked"),
+  {
+    name: "args",
+    summary: "arguments for the program: everything after this flag",
+    value: { kind: "rest", placeholder: "ARGS…" },
+  },
+]
+
+const pluginListFlags: readonly Flag[] = [
+  toggle("enabled", "only enabled plugins"),
+  toggle("user", "only user plugins"),
+  toggle("no-bundled", "exclude bundled plugins"),
+  toggle("plain", "print only names"),
+  json,
+]
+
 export const EXTEND_COMMANDS: readonly Command[] = [
   {
     name: "tools",
     summary: "enable and disable toolsets per surface",
     group: "extend",
-    flags: [toggle("summary", "print the state and exit")],
+    flags: [toggle("summary", "print the state and exit, as without it"), platform, json],
+    load: () => import("../commands/tools/list.ts"),
     subcommands: [
-      { name: "list", summary: "list toolsets and tools", group: "extend", flags: [platform] },
-      { name: "enable", summary: "enable toolsets", group: "extend", positionals: [toolNames], flags: [platform] },
-      { name: "disable", summary: "disable toolsets", group: "extend", positionals: [toolNames], flags: [platform] },
+      {
+        name: "list",
+        summary: "list toolsets and tools",
+        group: "extend",
+        flags: [platform, json],
+        load: () => import("../commands/tools/list.ts"),
+      },
+      {
+        name: "enable",
+        summary: "enable toolsets in new sessions",
+        group: "extend",
+        positionals: [toolNames],
+        flags: [platform],
+        load: () => import("../commands/tools/change.ts"),
+      },
+      {
+        name: "disable",
+        summary: "disable toolsets in new sessions",
+        group: "extend",
+        positionals: [toolNames],
+        flags: [platform],
+        load: () => import("../commands/tools/change.ts"),
+      },
     ],
   },
   {
@@ -113,7 +153,18 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         load: () => import("../commands/skills/opt-in.ts"),
         flags: [toggle("sync", "install them now")],
       },
-      { name: "config", summary: "set the options of a skill", group: "extend" },
+      {
+        name: "config",
+        summary: "show or set the options that skills declare",
+        group: "extend",
+        load: () => import("../commands/skills/config.ts"),
+        positionals: [
+          { name: "SKILL", summary: "its name; all skills by default", required: false },
+          { name: "KEY", summary: "an option of the skill", required: false },
+          { name: "VALUE", summary: "the new value", required: false },
+        ],
+        flags: [json],
+      },
       { name: "browse", summary: "browse the hub", group: "extend" },
       {
         name: "search",
@@ -180,6 +231,8 @@ export const EXTEND_COMMANDS: readonly Command[] = [
     name: "plugins",
     summary: "install, enable and disable plugins",
     group: "extend",
+    flags: pluginListFlags,
+    load: () => import("../commands/plugins/list.ts"),
     subcommands: [
       {
         name: "install",
@@ -213,13 +266,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         aliases: ["ls"],
         summary: "list plugins",
         group: "extend",
-        flags: [
-          toggle("enabled", "only enabled plugins"),
-          toggle("user", "only user plugins"),
-          toggle("no-bundled", "exclude bundled plugins"),
-          toggle("plain", "print only names"),
-          json,
-        ],
+        flags: pluginListFlags,
         load: () => import("../commands/plugins/list.ts"),
       },
       {
@@ -263,6 +310,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         aliases: ["ls"],
         summary: "list hooks",
         group: "extend",
+        flags: [json],
         load: () => import("../commands/hooks/list.ts"),
       },
       {
@@ -319,16 +367,11 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         group: "extend",
         positionals: [name],
         flags: [
-          text("url", "address of the server", { value: "URL", conflictsWith: ["command"] }),
-          text("command", "program to start", { value: "PROGRAM" }),
-          text("env", "environment variable for the program", { value: "NAME=VALUE", repeatable: true }),
-          choice("auth", "how to log in", { of: ["oauth", "header"] }),
-          toggle("force", "save even if the server does not respond"),
-          {
-            name: "args",
-            summary: "arguments for the program: everything after this flag",
-            value: { kind: "rest", placeholder: "ARGS…" },
-          },
+          text("url", "address of the server", { value: "URL", conflictsWith: ["command", "preset"] }),
+          text("command", "program to start", { value: "PROGRAM", conflictsWith: ["preset"] }),
+          choice("auth", "how to log in", { of: ["oauth", "header"], conflictsWith: ["preset"] }),
+          text("preset", "a known server; `hermes mcp catalog` lists them", { value: "NAME" }),
+          ...mcpServerFlags,
         ],
         load: () => import("../commands/mcp/add.ts"),
       },
@@ -388,8 +431,22 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         ],
         load: () => import("../commands/mcp/import.ts"),
       },
-      { name: "catalog", summary: "list known servers", group: "extend" },
-      { name: "install", summary: "install a known server", group: "extend", positionals: [name] },
+      {
+        name: "catalog",
+        summary: "list known servers",
+        group: "extend",
+        flags: [json],
+        load: () => import("../commands/mcp/catalog.ts"),
+      },
+      {
+        name: "install",
+        summary: "add a known server",
+        details: "Connects first and saves the server only if it answers. A key is asked for and goes to .env.",
+        group: "extend",
+        positionals: [name],
+        flags: mcpServerFlags,
+        load: () => import("../commands/mcp/install.ts"),
+      },
       {
         name: "serve",
         summary: "run Hermes as an MCP server on standard input and output",

@@ -59,8 +59,9 @@ export const RUN_FLAGS: readonly Flag[] = [
   toggle("accept-hooks", "run shell hooks that have not been approved yet"),
   toggle("save-trajectories", "save each run as training data, even if the settings disable it"),
   toggle("pass-session-id", "tell the model the session id"),
-  toggle("tui", "use the full-screen interface", { conflictsWith: ["cli"], later: true }),
-  toggle("cli", "use the plain line interface"),
+  toggle("tui", "use the full interface, whatever the settings say", { conflictsWith: ["cli", "plain"] }),
+  toggle("cli", "use line mode: no redrawing, for screen readers and simple terminals"),
+  toggle("plain", "same as --cli"),
   toggle("quiet", "print only the answer", { short: "Q" }),
 ]
 

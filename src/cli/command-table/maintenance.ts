@@ -69,10 +69,27 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
   },
   {
     name: "import",
-    summary: "restore a backup",
+    summary: "restore a backup, or import the home of another agent",
+    details:
+      "Agents: openclaw, claude-code, codex. Imports conversations, memories, rules, skills, prompt commands and MCP servers. Nothing outside the home of Hermes is written, and a second import adds only what is new.",
     group: "maintenance",
-    positionals: [{ name: "ZIP", summary: "file written by `hermes backup`", required: true, complete: "file" }],
-    flags: [yes, force],
+    positionals: [
+      {
+        name: "SOURCE",
+        summary: "file written by `hermes backup`, or openclaw, claude-code, codex",
+        required: true,
+        complete: "file",
+      },
+    ],
+    flags: [
+      text("from", "home of the other agent", { value: "DIR", complete: "directory" }),
+      text("only", "what to import: sessions, memories, rules, skills, commands, mcp, settings", { value: "LIST" }),
+      toggle("dry-run", "show what would be imported and write nothing"),
+      toggle("include-secrets", "also copy keys that Hermes uses to .env, after a question"),
+      json,
+      yes,
+      force,
+    ],
     load: () => import("../commands/import.ts"),
   },
   {
@@ -89,6 +106,7 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
     name: "version",
     summary: "show the version and paths",
     group: "maintenance",
+    flags: [json],
     load: () => import("../commands/version.ts"),
   },
   {
@@ -106,6 +124,7 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
           toggle("local", "print the report instead of uploading it"),
           toggle("no-redact", "do not mask secrets"),
         ],
+        load: () => import("../commands/debug/share.ts"),
       },
       {
         name: "delete",
@@ -126,12 +145,14 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
       yes,
       text("branch", "branch of a source checkout", { value: "NAME" }),
     ],
+    load: () => import("../commands/update.ts"),
   },
   {
     name: "uninstall",
     summary: "remove Hermes from this machine",
     group: "maintenance",
     flags: [toggle("full", "also remove all data"), yes],
+    load: () => import("../commands/uninstall.ts"),
   },
   {
     name: "security",
@@ -145,6 +166,13 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
     name: "claw",
     summary: "import settings from OpenClaw",
     group: "maintenance",
-    subcommands: [{ name: "migrate", summary: "import its settings and memory", group: "maintenance" }],
+    subcommands: [
+      {
+        name: "migrate",
+        summary: "import its settings and memory",
+        group: "maintenance",
+        replacedBy: "hermes import openclaw",
+      },
+    ],
   },
 ]

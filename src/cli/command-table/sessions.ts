@@ -51,13 +51,17 @@ const sessionCommands: readonly Command[] = [
   },
   {
     name: "export",
-    summary: "export sessions to a JSONL file, one per line",
+    summary: "export sessions to a JSONL file, one per line, or one session as Markdown or HTML",
     group: "sessions",
     positionals: [{ name: "OUT", summary: "output file; - for standard output", required: true, complete: "file" }],
     flags: [
       source,
       text("session-id", "only this session", { value: "ID", complete: "session" }),
-      choice("format", "all stored fields, or training data in the ShareGPT format", { of: ["jsonl", "trajectory"] }),
+      choice(
+        "format",
+        "all stored fields, training data in the ShareGPT format, or a document to read; default: by the extension of OUT, else jsonl",
+        { of: ["jsonl", "trajectory", "markdown", "html"] },
+      ),
       toggle("include-undone", "also messages that /undo removed, with active 0 (only jsonl)"),
     ],
     load: () => import("../commands/sessions/export.ts"),
@@ -111,6 +115,7 @@ const sessionCommands: readonly Command[] = [
     summary: "show compressions, branches and delegates as a tree",
     group: "sessions",
     positionals: [{ ...session, required: false, rest: true }],
+    flags: [json],
     load: () => import("../commands/sessions/tree.ts"),
   },
   {
@@ -154,6 +159,7 @@ export const SESSION_COMMANDS: readonly Command[] = [
       text("source", "only sessions from this source", { value: "NAME" }),
       json,
     ],
+    load: () => import("../commands/insights.ts"),
   },
   CHECKPOINTS_COMMAND,
 ]

@@ -362,12 +362,14 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
     name: "memory",
     summary: "show and reset the memory",
     group: "settings",
+    flags: [json],
     load: () => import("../commands/memory/status.ts"),
     subcommands: [
       {
         name: "status",
         summary: "show what is remembered, the memory provider and pending changes",
         group: "settings",
+        flags: [json],
         load: () => import("../commands/memory/status.ts"),
       },
       {

@@ -11,22 +11,28 @@ import { buildId, VERSION } from "../version.ts"
 /** `hermes dump`: the setup as plain text for a bug report. */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation
+  for (const line of await dumpLines(invocation, { showKeys: flags.has("show-keys") })) terminal.line(line)
+  return 0
+}
+
+export async function dumpLines(
+  invocation: Invocation,
+  { showKeys }: { readonly showKeys: boolean },
+): Promise<readonly string[]> {
   const home = await loadHome(homeContext(invocation))
   const facts = collectSetup(home, { version: VERSION, build: buildId() })
   const redactor = createRedactor({ enabled: true, secrets: [] })
-  const lines = [
+  return [
     "--- hermes dump ---",
     ...setupLines(facts),
     "api_keys:",
-    ...facts.keys.map((key) => `  ${key.name}: ${keyText(key, flags.has("show-keys"))}`),
+    ...facts.keys.map((key) => `  ${key.name}: ${keyText(key, showKeys)}`),
     "features:",
     ...featureLines(facts),
     "config_overrides:",
     ...overrideLines(home.config).map((line) => redactor.redact(line, { force: true })),
     "--- end dump ---",
   ]
-  for (const line of lines) terminal.line(line)
-  return 0
 }
 
 function keyText(key: KeyFacts, showMasked: boolean): string {

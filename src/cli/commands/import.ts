@@ -1,17 +1,31 @@
 import { resolve } from "node:path"
+import { FOREIGN_AGENTS } from "../../admin/import-home/foreign-home.ts"
 import { checkRestore, restoreBackup } from "../../admin/backup/restore-backup.ts"
 import { counted } from "../../base/counted.ts"
 import { asSentence } from "../../base/sentence.ts"
-import type { Invocation } from "../command.ts"
+import { CliError, type Invocation } from "../command.ts"
 import { commandNames } from "../command-line/command-lookup.ts"
 import { valueOrCliError } from "../command-result.ts"
 import { confirmed } from "../terminal/confirmation.ts"
 import { homeContext } from "../home-context.ts"
+import { runHomeImport } from "./import-home.ts"
 
 const MAX_LISTED = 10
 
-/** `hermes import ZIP` */
+/** `hermes import ZIP`, or `hermes import AGENT` for the home of another agent. */
 export async function run(invocation: Invocation): Promise<number> {
+  const { positionals, flags } = invocation
+  const agent = FOREIGN_AGENTS.find((name) => name === positionals[0])
+  if (agent !== undefined) return await runHomeImport(agent, invocation)
+  const misplaced = ["from", "only", "dry-run", "include-secrets", "json"].find((name) => flags.has(name))
+  if (misplaced !== undefined) {
+    const names = FOREIGN_AGENTS.join(", ")
+    throw new CliError(`--${misplaced} is for the home of another agent (${names}), not for a backup`, { exitCode: 2 })
+  }
+  return await restore(invocation)
+}
+
+async function restore(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, signal, tree } = invocation
   const context = homeContext(invocation)
   const archive = resolve(positionals[0] ?? "")

@@ -9,6 +9,7 @@ import { homeContext } from "../home-context.ts"
 import { DEFAULT_LOGIN_FLAGS } from "./auth/log-in.ts"
 import { chooseInteractively } from "./model/choose.ts"
 import { loginPrompt, WITHOUT_A_TERMINAL } from "./model/model.ts"
+import { offerTestTurn } from "./setup-test-turn.ts"
 import { AGENT_QUESTIONS, askQuestions, TERMINAL_QUESTIONS } from "./setup-questions.ts"
 
 const SECTIONS = ["model", "terminal", "agent"]
@@ -35,7 +36,9 @@ export async function run(invocation: Invocation): Promise<number> {
   if (includes("model") && !(quick && (await summary(invocation)) !== undefined)) await askModel(invocation)
   if (includes("terminal") && !quick) await askQuestions(TERMINAL_QUESTIONS, invocation)
   if (includes("agent") && !quick) await askQuestions(AGENT_QUESTIONS, invocation)
-  for (const line of (await summary(invocation)) ?? []) terminal.line(line)
+  const lines = await summary(invocation)
+  for (const line of lines ?? []) terminal.line(line)
+  if (lines !== undefined && includes("model")) await offerTestTurn(invocation)
   terminal.line('Done. Try it with `hermes -z "say hello"`, talk with `hermes`; `hermes doctor` checks everything.')
   return 0
 }

@@ -33,6 +33,7 @@ test.each<[string[], string, string[]]>([
   [["-c", "-p", "coder"], "coder", ["-c"]],
   [["--", "-p", "coder"], "default", ["--", "-p", "coder"]],
   [["mcp", "add", "x", "--args", "-p", "coder"], "default", ["mcp", "add", "x", "--args", "-p", "coder"]],
+  [["mcp", "install", "x", "--args", "-p", "y"], "default", ["mcp", "install", "x", "--args", "-p", "y"]],
   [["x", "--args", "-p", "coder"], "coder", ["x", "--args"]],
   [["-p", "two words"], "default", ["-p", "two words"]],
   [["-p", "../etc"], "default", ["-p", "../etc"]],

@@ -72,7 +72,8 @@ function findProfileFlag(argv: readonly string[]): Result<ProfileFlag, Refusal> 
 
 /** The following arguments are not ours: after `--`, or the command line of an MCP server. */
 function endsScan(argument: string, before: readonly string[]): boolean {
-  return argument === "--" || (argument === "--args" && before.includes("mcp") && before.includes("add"))
+  const addsServer = before.includes("mcp") && (before.includes("add") || before.includes("install"))
+  return argument === "--" || (argument === "--args" && addsServer)
 }
 
 const FLAGS_WITH_VALUE: readonly string[] = [

@@ -61,7 +61,7 @@ export const AGENT_SETTINGS = {
     "Length of the system prompt; lean declares few tools and lets the model search for the others.",
   ),
   "agent.system_prompt": text("", "Text added to the system prompt of new sessions."),
-  "agent.personalities": mapping("Named personalities; merged with `personalities`.", { reserved: true }),
+  "agent.personalities": mapping("Named personalities; merged with `personalities`."),
   "agent.save_trajectories": flag(false, "Save each run as training data, in the ShareGPT format."),
   "agent.trajectory_directory": text(
     "",
@@ -106,9 +106,7 @@ export const AGENT_SETTINGS = {
     max: MAX_SECONDS,
   }),
   "clarify.max_choices": integer(4, "Maximum number of choices in a question.", { min: 2, max: 6 }),
-  personalities: mapping("Named personalities: text, or description, system_prompt, tone and style.", {
-    reserved: true,
-  }),
+  personalities: mapping("Named personalities: text, or description, system_prompt, tone and style."),
   "delegation.model": text("", "Model of sub-agents; empty inherits."),
   "delegation.provider": text("", "Provider of sub-agents; empty inherits."),
   "delegation.base_url": text("", "Endpoint of sub-agents; empty inherits."),

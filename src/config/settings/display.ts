@@ -1,3 +1,4 @@
+import { DEFAULT_EDITOR_KEYS } from "../editor-keys.ts"
 import { choice, flag, integer, mapping, mixed, readBoolean, text, texts } from "../setting.ts"
 
 const SECTION_MODES = ["inherit", "hidden", "collapsed", "expanded"] as const
@@ -7,8 +8,7 @@ export const DISPLAY_SETTINGS = {
   "display.interface": choice(
     ["auto", "tui", "cli"],
     "auto",
-    "Full-screen interface (tui) or line mode (cli); auto chooses by the terminal.",
-    { reserved: true },
+    "Full interface (tui) or line mode (cli); auto chooses by the terminal.",
   ),
   "display.streaming": flag(true, "Show replies while they arrive."),
   "display.show_reasoning": flag(false, "Show the model's reasoning."),
@@ -29,11 +29,19 @@ export const DISPLAY_SETTINGS = {
     "interrupt",
     "What a message does that you send while the agent works.",
   ),
-  "display.personality": text("", "Personality of new sessions.", { reserved: true }),
-  "display.skin": text("default", "Colours and symbols.", { reserved: true }),
+  "display.personality": text("", "Personality of new sessions; /personality lists them."),
+  "display.skin": text(
+    "default",
+    "Colours and symbols of the full UI: a built-in skin, or skins/<name>.yaml of the home.",
+  ),
   "display.language": text("en", "Language of the interface.", { reserved: true }),
-  "display.compact": flag(false, "Use less space.", { reserved: true }),
+  "display.compact": flag(false, "Open conversations with one line instead of the banner."),
   "display.timestamps": flag(false, "Show times.", { reserved: true }),
+  "display.notifications": choice(
+    ["off", "bell", "osc9", "osc777", "auto"],
+    "auto",
+    "How the full UI notifies you when a long turn ends or a question waits; auto chooses by the terminal.",
+  ),
   "display.bell_on_complete": flag(false, "Ring the terminal bell when a turn ends."),
   "display.show_cost": flag(false, "Show the cost of a session.", { reserved: true }),
   "display.final_response_markdown": mixed<"render" | "strip" | "raw" | "auto">(
@@ -42,7 +50,7 @@ export const DISPLAY_SETTINGS = {
     (value) => (value === "render" || value === "strip" || value === "raw" || value === "auto" ? value : undefined),
     { reserved: true },
   ),
-  "display.inline_diffs": flag(true, "Show diffs of changed files.", { reserved: true }),
+  "display.inline_diffs": flag(true, "Show diffs of changed files in the full interface."),
   "display.persist_prompts": flag(true, "Keep your prompts on the screen.", { reserved: true }),
   "display.persistent_output": flag(true, "Keep the output on the screen after Hermes exits.", { reserved: true }),
   "display.persistent_output_max_lines": integer(200, "Number of lines kept on the screen.", {
@@ -54,10 +62,7 @@ export const DISPLAY_SETTINGS = {
   "display.resume_display": choice(["full", "minimal"], "full", "How much of a resumed session is shown.", {
     reserved: true,
   }),
-  "display.resume_exchanges": integer(10, "Number of exchanges shown of a resumed session.", {
-    min: 0,
-    reserved: true,
-  }),
+  "display.resume_exchanges": integer(10, "Number of exchanges shown of a resumed session.", { min: 0 }),
   "display.resume_max_user_chars": integer(300, "Characters shown of each of your messages in a resumed session.", {
     min: 0,
     reserved: true,
@@ -94,10 +99,14 @@ export const DISPLAY_SETTINGS = {
     ["kaomoji", "emoji", "unicode", "ascii"],
     "kaomoji",
     "Style of the busy indicator.",
-    { reserved: true },
   ),
+  "display.status_bar": flag(true, "Show the status bar in the full UI."),
   "display.tui_auto_resume_recent": flag(false, "Resume the last session at start.", { reserved: true }),
   "display.tui_agents_nudge": flag(true, "Point out the list of running agents.", { reserved: true }),
+  "display.editor_mode": choice(["emacs", "vim"], "emacs", "Keys of the input editor in the full-screen interface."),
+  "display.keys": mapping(
+    `Keys of the input editor, by action: one key or a list, such as \`undo: ctrl+z\`; an empty list removes them. Actions: ${Object.keys(DEFAULT_EDITOR_KEYS).join(", ")}.`,
+  ),
   "display.copy_shortcut": choice(["auto", "ctrl_c", "ctrl_shift_c", "disabled"], "auto", "Key for copying.", {
     reserved: true,
   }),
@@ -137,17 +146,15 @@ export const DISPLAY_SETTINGS = {
     { whenTrue: "all", reserved: true },
   ),
   "display.cleanup_progress": flag(false, "Remove progress messages when the turn ends.", { reserved: true }),
-  paste_collapse_threshold: integer(5, "Number of lines from which a paste is collapsed; 0 never collapses.", {
+  paste_collapse_threshold: integer(5, "Number of newlines from which a paste is saved in a file; 0 never does.", {
     min: 0,
-    reserved: true,
   }),
-  paste_collapse_threshold_fallback: integer(5, "The same for terminals without bracketed paste; 0 never collapses.", {
+  paste_collapse_threshold_fallback: integer(5, "The same for terminals without bracketed paste; 0 never does.", {
     min: 0,
-    reserved: true,
   }),
   paste_collapse_char_threshold: integer(
     2000,
-    "Number of characters from which a paste is collapsed; 0 never collapses.",
-    { min: 0, reserved: true },
+    "Number of characters from which a paste is saved in a file; 0 never does.",
+    { min: 0 },
   ),
 } as const

@@ -217,7 +217,7 @@ export const EXECUTION_SETTINGS = {
       "language and root_markers.",
   ),
   "network.force_ipv4": flag(false, "Never use IPv6.", { reserved: true }),
-  quick_commands: mapping("Custom slash commands: a program to run, or an alias of another command.", {
-    reserved: true,
-  }),
+  quick_commands: mapping(
+    "Your own slash commands by name: {type: exec, command} runs a command line, {type: alias, target} another slash command.",
+  ),
 } as const

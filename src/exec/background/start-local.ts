@@ -1,6 +1,6 @@
 import { Socket } from "node:net"
 
-import { createTreeKiller, signalGroup, startTokenOf } from "../process-tree.ts"
+import { createTreeKiller, lastingCommandId, signalGroup, startTokenOf } from "../process-tree.ts"
 import type { TreeKiller } from "../process-tree.ts"
 import {
   decodeOutput,
@@ -30,7 +30,7 @@ interface StartLocalOptions extends LocalShell {
 
 /** Starts a background command in its own process session. Never throws: `exit` reports a command that could not be started. */
 export function startPiped(command: string, options: StartLocalOptions): LocalBackgroundCommand {
-  const call = shellInvocation(command, options)
+  const call = shellInvocation(command, options, lastingCommandId())
   const exit = Promise.withResolvers<ExitStatus>()
   let started
   try {
@@ -124,7 +124,7 @@ export async function startInTerminal(
   if (pty === undefined) return undefined
   const problem = unusableDirectory(options.cwd)
   if (problem !== undefined) return failedCommand({ how: "failed-to-start", code: -1, error: problem })
-  const call = shellInvocation(command, options)
+  const call = shellInvocation(command, options, lastingCommandId())
   let terminal
   try {
     terminal = pty.spawn(call.program, call.args, {

@@ -38,6 +38,8 @@ export interface ContainerOptions {
   readonly sandboxes: string
   /** Keeps files when the container is removed. */
   readonly isPersistent: boolean
+  /** Another session of this process uses the container and removes it. */
+  readonly isBorrowed?: boolean
   /** Keeps the container running when this process exits. */
   readonly survivesProcess: boolean
   readonly removesOrphans: boolean
@@ -199,7 +201,7 @@ function createTaskContainer(engine: ContainerEngine, plan: ContainerPlan, optio
       idleTimeout.stop()
       const current = id
       id = undefined
-      if (current === undefined) return
+      if (current === undefined || options.isBorrowed === true) return
       if (options.survivesProcess && (await isHealthy(engine, current, never))) return
       await stopOrRemove(current)
     },

@@ -3,11 +3,10 @@ import { closeSync, statSync } from "node:fs"
 import { constants } from "node:os"
 import type { Readable } from "node:stream"
 
-import { randomHex } from "../../base/random-and-hash.ts"
 import { errorCode, explainSystemError } from "../../base/system-error.ts"
 import { BoundedOutput } from "../bounded-output.ts"
 import { LiveOutput } from "../live-output.ts"
-import { COMMAND_VARIABLE, createTreeKiller, signalGroup } from "../process-tree.ts"
+import { COMMAND_VARIABLE, createTreeKiller, newCommandId, signalGroup } from "../process-tree.ts"
 import type { ExitStatus, RunningCommand, RunCommandOptions } from "../workspace.ts"
 import type { OutputPipe } from "./named-pipe-pool.ts"
 import type { HelperRequest, StartedChild } from "./spawn-helper.ts"
@@ -117,8 +116,7 @@ export function runLocalCommand(command: string, options: LocalRun): LocalComman
 const INTERRUPTED: ExitStatus = { how: "interrupted", code: 130 }
 
 /** Returns program, arguments and environment of a shell that runs the command, and the id that identifies its processes. */
-export function shellInvocation(command: string, options: LocalShell) {
-  const commandId = randomHex(8)
+export function shellInvocation(command: string, options: LocalShell, commandId = newCommandId()) {
   const script = options.script?.(commandId) ?? command
   const commandLine = [...(options.prefix ?? []), options.shell, ...shellArguments(options.shell, script)]
   return {

@@ -3,10 +3,9 @@ import type { ChildProcess } from "node:child_process"
 import { Duplex, Readable } from "node:stream"
 
 import { findTrustedProgram } from "../../base/find-program.ts"
-import { randomHex } from "../../base/random-and-hash.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { DRAIN_AFTER_EXIT_MS, ignoreClosedPipe, unusableDirectory } from "../local/local-command.ts"
-import { COMMAND_VARIABLE, createTreeKiller } from "../process-tree.ts"
+import { COMMAND_VARIABLE, createTreeKiller, newCommandId } from "../process-tree.ts"
 import type { ProgramExit, ProgramOptions, StartedProgram } from "./programs.ts"
 
 const TERMINATION_GRACE_MS = 5000
@@ -19,7 +18,7 @@ export function startProgram(
   },
 ): StartedProgram {
   const [program = "", ...args] = [...options.prefix, ...options.commandLine]
-  const commandId = randomHex(8)
+  const commandId = newCommandId()
   let child: ChildProcess
   try {
     // Node creates a socket pair for each "pipe".

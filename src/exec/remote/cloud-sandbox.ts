@@ -16,6 +16,8 @@ export interface CloudSandboxOptions {
   readonly image: string
   readonly taskId: string
   readonly isPersistent: boolean
+  /** Another session of this process uses the sandbox and suspends it. */
+  readonly isBorrowed?: boolean
   readonly cpus: number
   readonly memoryMb: number
   /** An idle sandbox is suspended after this time; 0 never. */
@@ -58,7 +60,7 @@ export async function createCloudWorkspace(
     release: async () => {
       const isSuspended = idleTimeout.isSuspended()
       idleTimeout.stop()
-      if (!isSuspended) await suspend()
+      if (!isSuspended && options.isBorrowed !== true) await suspend()
     },
   })
   return ok(idleTimeout.track(workspace))

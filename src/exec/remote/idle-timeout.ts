@@ -78,6 +78,13 @@ export function createIdleTimeout(options: IdleTimeoutOptions): IdleTimeout {
       if (lifetimeSeconds > 0) timer = setInterval(() => void check(), CHECK_INTERVAL_MS).unref()
       return {
         ...workspace,
+        hold: () => {
+          const { promise, resolve } = Promise.withResolvers<undefined>()
+          trackUse(promise).catch(() => undefined)
+          return () => {
+            resolve(undefined)
+          }
+        },
         run: (command, run) => {
           const running = workspace.run(command, run)
           trackUse(running.exit).catch(() => undefined)

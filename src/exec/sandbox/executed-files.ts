@@ -2,8 +2,10 @@ import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, renameS
 import { basename, dirname, join } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { isRecord } from "../../base/json.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ACCOUNT_START_UP } from "../../config/protected-paths.ts"
+import { expandNames } from "./expand-names.ts"
 import { executingKeys, findRepositories, gitConfigOf, hasHooks } from "./git-repositories.ts"
 import { executedFiles } from "./project-protection.ts"
 
@@ -14,6 +16,15 @@ import { executedFiles } from "./project-protection.ts"
 export interface ExecutedFiles {
   /** Compares with the state before and undoes what would be executed without anybody looking. Returns what happened, for the user. */
   check(): readonly string[]
+  /** The remembered state as JSON data, for `restoreExecutedFiles`. */
+  state(): readonly StoredState[]
+}
+
+/** The path of a file and its state; null for a file that does not exist. */
+export type StoredState = readonly [path: string, state: StoredFileState | null]
+
+interface StoredFileState extends Omit<FileState, "linked"> {
+  readonly linked?: { readonly bytes: string; readonly mode: number }
 }
 
 export interface ExecutedFilesOptions {
@@ -21,30 +32,54 @@ export interface ExecutedFilesOptions {
   readonly directories: readonly string[]
   /** Files, and directories with everything in them, that the user opened for the command. */
   readonly opened: readonly string[]
+  /** What commands create stays, because the user has allowed everything. It is still reported. */
+  readonly keepsNew?: true | undefined
   /** Set when commands can write the user's home. What the user made writable inside it is not checked. */
   readonly home?: { readonly path: string; readonly writable: readonly string[] } | undefined
 }
 
 /** Remembers the state before a command. */
-export function rememberExecutedFiles({ directories, opened, home: userHome }: ExecutedFilesOptions): ExecutedFiles {
+export function rememberExecutedFiles(options: ExecutedFilesOptions): ExecutedFiles {
+  return comparedWith(options, undefined)
+}
+
+/** Continues with a state that another process remembered. */
+export function restoreExecutedFiles(options: ExecutedFilesOptions, state: readonly unknown[]): ExecutedFiles {
+  return comparedWith(options, new Map(state.flatMap(storedState)))
+}
+
+function comparedWith(
+  { directories, opened, keepsNew, home: userHome }: ExecutedFilesOptions,
+  before: ReadonlyMap<string, FileState | undefined> | undefined,
+): ExecutedFiles {
   const isOpened = (path: string): boolean => opened.some((root) => path === root || path.startsWith(`${root}/`))
   const inProject = (): readonly string[] => executedFiles(directories).filter((path) => !isOpened(path))
-  const inHome = userHome === undefined ? [] : startUpFiles(userHome)
-  const home = new Set(inHome)
+  const inHome = (): readonly string[] => (userHome === undefined ? [] : startUpFiles(userHome))
+  const home = new Set(inHome())
   const project = inProject().filter((path) => !home.has(path))
-  const known = new Map([...project, ...inHome].map((path) => [path, stateOf(path)]))
+  const known = new Map(before ?? [...project, ...home].map((path) => [path, stateOf(path)]))
   return {
-    check: () =>
-      [...new Set([...known.keys(), ...inProject()])].flatMap((path) => {
+    check: () => {
+      for (const path of inHome()) home.add(path)
+      return [...new Set([...known.keys(), ...home, ...inProject()])].flatMap((path) => {
         const before = known.get(path)
         const now = stateOf(path)
         if (now === undefined || isSame(before, now)) return []
         known.set(path, now)
-        const texts = react(path, before, { now, isUndone: home.has(path) || basename(path) === "commondir" })
+        const isUndone =
+          home.has(path) || basename(path) === "commondir" || (keepsNew === undefined && isUndoneWhenNew(path))
+        const texts = react(path, before, { now, isUndone })
         known.set(path, stateOf(path))
         return texts
-      }),
+      })
+    },
+    state: () => Array.from(known, ([path, state]) => [path, state === undefined ? null : stored(state)]),
   }
+}
+
+/** Without its own files git could not use a new repository; what it would execute there is judged by content. */
+function isUndoneWhenNew(path: string): boolean {
+  return !/\/\.git(?:\/|$)/u.test(path)
 }
 
 /** Handles a file that appeared or changed. Returns what happened. */
@@ -61,9 +96,9 @@ function react(
 
 function startUpFiles({ path, writable }: NonNullable<ExecutedFilesOptions["home"]>): readonly string[] {
   const opened = writable.filter((directory) => directory.startsWith(`${path}/`))
-  return ACCOUNT_START_UP.map((name) => join(path, name)).filter(
-    (file) => !opened.some((directory) => file === directory || file.startsWith(`${directory}/`)),
-  )
+  return expandNames(path, ACCOUNT_START_UP)
+    .map((name) => join(path, name))
+    .filter((file) => !opened.some((directory) => file === directory || file.startsWith(`${directory}/`)))
 }
 
 interface FileState {
@@ -74,6 +109,31 @@ interface FileState {
   readonly config?: string
   /** Of a file with several names: a mount protects only this one. */
   readonly linked?: { readonly bytes: Buffer; readonly mode: number }
+}
+
+function stored({ linked, ...state }: FileState): StoredFileState {
+  return linked === undefined ? state : { ...state, linked: { ...linked, bytes: linked.bytes.toString("base64") } }
+}
+
+function storedState(entry: unknown): readonly (readonly [string, FileState | undefined])[] {
+  if (!Array.isArray(entry) || typeof entry[0] !== "string") return []
+  const [path, state]: readonly unknown[] = entry
+  if (typeof path !== "string") return []
+  if (!isRecord(state) || typeof state["identity"] !== "string") return [[path, undefined]]
+  const { identity, target, config, linked } = state
+  return [
+    [
+      path,
+      {
+        identity,
+        ...(typeof target === "string" ? { target } : {}),
+        ...(typeof config === "string" ? { config } : {}),
+        ...(isRecord(linked) && typeof linked["bytes"] === "string" && typeof linked["mode"] === "number"
+          ? { linked: { bytes: Buffer.from(linked["bytes"], "base64"), mode: linked["mode"] } }
+          : {}),
+      },
+    ],
+  ]
 }
 
 function stateOf(path: string): FileState | undefined {
@@ -183,7 +243,35 @@ function addedKeys(before: string, now: string): readonly string[] {
 }
 
 function hostileRepository(config: string, keys: readonly string[]): string {
-  return `A command created the git repository in ${dirname(config)} with entries or hooks with which git starts programs (${keys.join(", ")}). Check ${config} before you use git there.`
+  const what = `A command created the git repository in ${dirname(config)} with entries or hooks with which git starts programs (${keys.join(", ")}).`
+  const renamed = neutralise(config, keys)
+  return renamed.length === 0
+    ? `${what} Check ${config} before you use git there.`
+    : `${what} Hermes renamed ${renamed.join(" and ")}; check the content and rename it back if you want it.`
+}
+
+/**
+ * Renames what git would execute, which is safe even if a process exchanges directories at the same moment. The repositories of submodules and
+ * worktrees belong to another one, and git would not find their files without the entries.
+ */
+function neutralise(config: string, keys: readonly string[]): readonly string[] {
+  const directory = dirname(config)
+  if (/\/\.git\/(?:modules|worktrees)\//u.test(`${directory}/`)) return []
+  const names = [
+    ...(keys.includes("hooks") ? ["hooks"] : []),
+    ...(keys.some((key) => key !== "hooks" && key !== "extensions.worktreeconfig") ? [basename(config)] : []),
+  ]
+  return names.flatMap((name) => {
+    const path = join(directory, name)
+    const aside = unusedName(`${path}.from-sandbox`)
+    try {
+      renameSync(path, aside)
+      return [`${path} to ${basename(aside)}`]
+    } catch {
+      // The message asks the user to check it.
+      return []
+    }
+  })
 }
 
 /** Finds repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */

@@ -8,6 +8,7 @@ import {
   HERMES_PROTECTED,
   HERMES_SECRETS,
 } from "../../config/protected-paths.ts"
+import { expandNames } from "./expand-names.ts"
 import { VISIBLE_DOTFILES, VISIBLE_IN_DOTFILES } from "./visible-dotfiles.ts"
 
 /** Home directories whose secrets commands in the sandbox must not see. */
@@ -33,7 +34,10 @@ export function hiddenPaths({ userHome, hermesHome, hermesRoot }: SandboxHomes):
   const account = VISIBLE_CREDENTIALS.filter((name) => names.has(topOf(name)))
   const isHidden = (name: string): boolean => (name.startsWith(".") ? !VISIBLE_DOTFILES.has(name) : BACKUP.test(name))
   const hidden = [...account, ...inHome.filter(isHidden)].map((name) => join(userHome, name))
-  const programs = ACCOUNT_START_UP.filter((name) => !name.startsWith(".") && names.has(topOf(name)))
+  const programs = expandNames(
+    userHome,
+    ACCOUNT_START_UP.filter((name) => !name.startsWith(".") && names.has(topOf(name))),
+  )
   const fixed = [...inHome.filter((name) => VISIBLE_DOTFILES.has(name)), ...programs]
   return {
     hidden: [...homes, ...secretsBelow, ...hidden, ...SYSTEM_PATHS, ...multiplexers()],

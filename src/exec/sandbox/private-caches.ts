@@ -1,4 +1,4 @@
-import { mkdirSync, realpathSync } from "node:fs"
+import { existsSync, mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 
 /**
@@ -28,16 +28,12 @@ export interface PrivateCaches {
 }
 
 /**
- * Creates the directories. They are empty at first and stay for later conversations. A missing cache is created where commands could create it
- * themselves.
+ * Creates the directories. They are empty at first and stay for later conversations. In a home without caches, an empty directory is created for
+ * each as a mount point: package managers fail if they cannot create their cache.
  */
-export function privateCaches(homes: {
-  readonly userHome: string
-  readonly hermesHome: string
-  readonly isHomeWritable: boolean
-}): PrivateCaches {
+export function privateCaches(homes: { readonly userHome: string; readonly hermesHome: string }): PrivateCaches {
   const caches = CACHES.flatMap((cache) => {
-    const path = directoryAt(join(homes.userHome, cache.name), homes.isHomeWritable)
+    const path = directoryAt(join(homes.userHome, cache.name))
     if (path === undefined) return []
     const source = join(homes.hermesHome, "cache", "sandbox", "private", cache.name.slice(1))
     mkdirSync(source, { recursive: true, mode: 0o700 })
@@ -50,12 +46,12 @@ export function privateCaches(homes: {
   }
 }
 
-function directoryAt(path: string, create: boolean): string | undefined {
+function directoryAt(path: string): string | undefined {
   try {
-    if (create) mkdirSync(path, { recursive: true })
+    if (!existsSync(path)) mkdirSync(path, { mode: 0o700 })
     return realpathSync.native(path)
   } catch {
-    // It does not exist.
+    // The home does not exist or cannot be written.
     return undefined
   }
 }

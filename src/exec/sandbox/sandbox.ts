@@ -107,7 +107,7 @@ function openPrefix(
   const isHomeWritable = writable.some((root) => isWithin(homes.userHome, root))
   try {
     const seccompFile = writeSeccompFile(homes.hermesHome, { unixSockets: sockets.length > 0 })
-    const caches = privateCaches({ ...homes, isHomeWritable })
+    const caches = privateCaches(homes)
     return ok(
       prefixWith(
         program,

@@ -25,6 +25,8 @@ export interface SingularityOptions {
   /** Credential files, skills and caches that commands may read. */
   readonly readOnlyBinds?: readonly ReadOnlyBind[]
   readonly isPersistent: boolean
+  /** Another session of this process uses the instance and stops it. */
+  readonly isBorrowed?: boolean
   readonly cpus: number
   readonly memoryMb: number
   readonly startupFiles?: readonly string[] | undefined
@@ -50,20 +52,12 @@ export async function openSingularityWorkspace(options: SingularityOptions): Pro
     await runProgram([program, ...args], { environment: options.clientEnvironment, signal, timeoutMs })
   const image = await builtImage(options, async (args) => await runEngine(args, BUILD_TIMEOUT_MS))
   if (!image.ok) return image
+  const file = image.value
   const name = `hermes-${options.taskId}`
   const overlay = options.isPersistent ? join(options.sandboxes, options.taskId, "overlay") : undefined
   if (overlay !== undefined) mkdirSync(overlay, { recursive: true })
-  const limits = limitArguments(options)
-  const binds = options.readOnlyBinds ?? []
-  let started = await runEngine(startArguments({ overlay, binds, limits, image: image.value, name }), START_TIMEOUT_MS)
-  // Limits need permissions that many clusters do not grant: without them, start without limits.
-  if (started.code !== 0 && limits.length > 0) {
-    started = await runEngine(
-      startArguments({ overlay, binds, limits: [], image: image.value, name }),
-      START_TIMEOUT_MS,
-    )
-  }
-  if (started.code !== 0) return fail(`the instance could not be started: ${lastLine(started.stderr)}`)
+  const started = options.isBorrowed === true ? ok(undefined) : await startInstance()
+  if (!started.ok) return started
   const transport = instanceTransport(program, name, options.clientEnvironment)
   const facts = await readWorkspaceFacts(transport, { signal: options.signal, timeoutMs: START_TIMEOUT_MS })
   if (!facts.ok) return facts
@@ -77,10 +71,23 @@ export async function openSingularityWorkspace(options: SingularityOptions): Pro
       startupFiles: options.startupFiles,
       persistentShell: options.persistentShell,
       release: async () => {
+        if (options.isBorrowed === true) return
         await runEngine(["instance", "stop", name], START_TIMEOUT_MS, new AbortController().signal)
       },
     }),
   )
+
+  async function startInstance(): Promise<Result<undefined>> {
+    const limits = limitArguments(options)
+    const binds = options.readOnlyBinds ?? []
+    let run = await runEngine(startArguments({ overlay, binds, limits, image: file, name }), START_TIMEOUT_MS)
+    // Limits need permissions that many clusters do not grant: without them, start without limits.
+    if (run.code !== 0 && limits.length > 0) {
+      run = await runEngine(startArguments({ overlay, binds, limits: [], image: file, name }), START_TIMEOUT_MS)
+    }
+    if (run.code !== 0) return fail(`the instance could not be started: ${lastLine(run.stderr)}`)
+    return ok(undefined)
+  }
 }
 
 interface InstancePlan {

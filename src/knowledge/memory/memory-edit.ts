@@ -18,6 +18,8 @@ export type MemoryWrite =
 export interface MemoryRefusal {
   readonly kind: "refused"
   readonly error: string
+  /** The file has no room for the entry. */
+  readonly isFull?: true
   readonly usage?: string
   /** All entries of the file, so that they can be consolidated. */
   readonly entries?: readonly string[]
@@ -112,6 +114,6 @@ function withinLimit(
   if (chars <= limit.limitChars) return { kind: "change", entries, message: limit.message }
   return refused(
     `memory is full: the file would have ${chars} of ${limit.limitChars} characters. Merge or remove entries now, in this turn, then try again`,
-    { usage: usageText(limit.before, limit.limitChars), entries: limit.before },
+    { isFull: true, usage: usageText(limit.before, limit.limitChars), entries: limit.before },
   )
 }

@@ -64,6 +64,7 @@ describe("results, with a limit of 40", () => {
         kind: "refused",
         error:
           "memory is full: the file would have 43 of 40 characters. Merge or remove entries now, in this turn, then try again",
+        isFull: true,
         usage: "75% — 30/40 chars",
         entries: ["x".repeat(30)],
       },

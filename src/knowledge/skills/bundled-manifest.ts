@@ -27,6 +27,23 @@ export function writeBundledManifest(skillsRoot: string, entries: ReadonlyMap<st
   writeFileAtomic(join(skillsRoot, BUNDLED_MANIFEST), lines.join(""))
 }
 
+/** Names that the curator of the Python edition has archived. */
+export function suppressedNames(skillsRoot: string): ReadonlySet<string> {
+  try {
+    const { bytes } = readRegularFile(join(skillsRoot, ".curator_suppressed"), { maxBytes: MAX_BYTES })
+    return new Set(
+      bytes
+        .toString("utf8")
+        .split("\n")
+        .map((line) => line.trim())
+        .filter((line) => line !== ""),
+    )
+  } catch {
+    // There is no such file.
+    return new Set()
+  }
+}
+
 export const BUNDLED_MANIFEST = ".bundled_manifest"
 /** In the home: no bundled skills are copied into it. */
 export const NO_BUNDLED_SKILLS = ".no-bundled-skills"

@@ -4,8 +4,7 @@ import { basename, dirname, join } from "node:path"
 
 import { withFileLock } from "../../base/file-lock.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
-import { readRegularFile } from "../../base/regular-file.ts"
-import { readBundledManifest, writeBundledManifest } from "./bundled-manifest.ts"
+import { readBundledManifest, suppressedNames, writeBundledManifest } from "./bundled-manifest.ts"
 import { scanSkillRoot } from "./scan-skills.ts"
 import { contentHash, pythonContentHash } from "./skill-files.ts"
 import { SKILL_FILE } from "./skill.ts"
@@ -18,7 +17,6 @@ export interface BundledSync {
 }
 
 const LOCK_WAIT_MS = 10_000
-const MAX_SUPPRESSED_BYTES = 100_000
 
 /**
  * Brings the bundled skills of a home up to date: new ones are copied, those that the user has not touched are replaced, changed ones stay,
@@ -103,22 +101,5 @@ async function replaceDirectory(source: string, target: string): Promise<void> {
   } finally {
     await rm(staging, { recursive: true, force: true })
     await rm(former, { recursive: true, force: true })
-  }
-}
-
-/** Names that the curator of the Python edition has archived. */
-function suppressedNames(skillsRoot: string): ReadonlySet<string> {
-  try {
-    const { bytes } = readRegularFile(join(skillsRoot, ".curator_suppressed"), { maxBytes: MAX_SUPPRESSED_BYTES })
-    return new Set(
-      bytes
-        .toString("utf8")
-        .split("\n")
-        .map((line) => line.trim())
-        .filter((line) => line !== ""),
-    )
-  } catch {
-    // There is no such file.
-    return new Set()
   }
 }

@@ -11,6 +11,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { checkName, checkSkillText, checkSupportFile, checkSupportPath } from "./check-skill.ts"
 import { findSkill } from "./find-skill.ts"
+import type { JudgeSnippets } from "./guard/command-risk.ts"
 import { findingLines, guardDecision } from "./guard/guard-policy.ts"
 import { scanSkill } from "./guard/scan-skill.ts"
 import { similarSkill } from "./similar-skill.ts"
@@ -26,6 +27,7 @@ export interface ChangeSources {
   readonly isGuarded: boolean
   /** Asks the user about a skill that the guard found dangerous. */
   readonly accept: (question: string) => Promise<boolean>
+  readonly loadJudge: () => Promise<JudgeSnippets>
   readonly clock: Clock
 }
 
@@ -193,8 +195,8 @@ async function carryOut(
   return { kind: "done", message, path, category, files, before, after: content }
 }
 
-async function guardRefusal(directory: string, { accept }: ChangeSources): Promise<string | undefined> {
-  const { verdict, findings } = scanSkill(directory)
+async function guardRefusal(directory: string, { accept, loadJudge }: ChangeSources): Promise<string | undefined> {
+  const { verdict, findings } = scanSkill(directory, await loadJudge())
   const decision = guardDecision({ trust: "agent-created", verdict })
   if (decision === "allow") return undefined
   const lines = findingLines(findings.filter(({ severity }) => severity === "critical"))

@@ -7,6 +7,7 @@ import { makeDirectories } from "../../base/make-directories.ts"
 import { readRegularFile } from "../../base/regular-file.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
+import type { JudgeSnippets } from "./guard/command-risk.ts"
 import { findingLines } from "./guard/guard-policy.ts"
 import { scanSkill } from "./guard/scan-skill.ts"
 import { contentHash } from "./skill-files.ts"
@@ -90,14 +91,17 @@ export function appendHubAudit(skillsRoot: string, fields: Readonly<Record<strin
  * Warnings about an installed skill whose files are not those that the user accepted. Fails when the guard finds something dangerous in the
  * changed skill.
  */
-export function installedChanges(directory: string, skillsRoot: string): Result<readonly string[]> {
+export async function installedChanges(
+  directory: string,
+  { skillsRoot, loadJudge }: { readonly skillsRoot: string; readonly loadJudge: () => Promise<JudgeSnippets> },
+): Promise<Result<readonly string[]>> {
   const path = relative(skillsRoot, directory).split(sep).join("/")
   const entry = readHubLock(skillsRoot).find(({ install_path: installed }) => installed === path)
   if (entry === undefined || entry.hash === "") return ok([])
   try {
     // The Python edition hashes in another way; its records cannot be compared.
     if (!/^[0-9a-f]{16}$/u.test(entry.hash) || contentHash(directory) === entry.hash) return ok([])
-    const { verdict, findings } = scanSkill(directory)
+    const { verdict, findings } = scanSkill(directory, await loadJudge())
     if (verdict === "dangerous") {
       const critical = findings.filter(({ severity }) => severity === "critical")
       return fail(

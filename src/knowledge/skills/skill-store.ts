@@ -3,6 +3,7 @@ import type { Environment } from "../../config/environment.ts"
 import { inContainer, type Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { Result } from "../../base/result.ts"
+import type { JudgeSnippets } from "./guard/command-risk.ts"
 import { loadSkills, type LoadedSkills } from "./load-skills.ts"
 import { skillState, type SkillCircumstances } from "./skill-conditions.ts"
 import { skillRoots } from "./skill-roots.ts"
@@ -17,6 +18,8 @@ export interface SkillStoreOptions {
   readonly config: Config
   readonly environment: Environment
   readonly clock: Clock
+  /** What the guard knows about commands. Called before the first scan. */
+  readonly loadJudge: () => Promise<JudgeSnippets>
   /** The surface, for `skills.platform_disabled`. */
   readonly platform: string
   /** Set where the project in the working directory may bring skills. */
@@ -37,6 +40,8 @@ export interface SkillStore {
   /** `tools` replaces those of the session, for a prompt that is built before it. */
   stateOf(skill: Skill, tools?: SkillCircumstances["tools"]): ReturnType<typeof skillState>
   view(name: string, how?: { readonly isNamedByUser?: boolean }): Promise<Result<ViewedSkill, SkillNotFound>>
+  /** Why the guard would keep `view` from loading it; undefined when it would not. */
+  refusal(skill: Skill): Promise<string | undefined>
   viewFile(name: string, file: string): Promise<Result<ViewedSkillFile, SkillNotFound>>
   /** The text of SKILL.md or of another file, as it is on disk. */
   readText(name: string, file: string | undefined): Promise<Result<string>>
@@ -73,12 +78,14 @@ export function createSkillStore(options: SkillStoreOptions): SkillStore {
     replacesVariables: config.get("skills.template_vars"),
     settings: config.get("skills.config"),
     inWorkspace: options.inWorkspace ?? ((path) => path),
+    loadJudge: options.loadJudge,
   })
   const changeSources = async (accept: (question: string) => Promise<boolean>) => ({
     skills: (await all()).skills,
     roots: roots(),
     isGuarded: config.get("skills.guard_agent_created"),
     accept,
+    loadJudge: options.loadJudge,
     clock,
   })
   return {
@@ -92,11 +99,15 @@ export function createSkillStore(options: SkillStoreOptions): SkillStore {
     stateOf: (skill, tools) => skillState(skill, circumstances(tools)),
     view: async (name, how = {}) => {
       const { viewSkill } = await import("./view-skill.ts")
-      return viewSkill(name, { ...(await viewSources()), ...how })
+      return await viewSkill(name, { ...(await viewSources()), ...how })
+    },
+    refusal: async (skill) => {
+      const { refusalOf } = await import("./view-skill.ts")
+      return await refusalOf(skill, { roots: roots(), loadJudge: options.loadJudge })
     },
     viewFile: async (name, file) => {
       const { viewSkillFile } = await import("./view-skill.ts")
-      return viewSkillFile(name, file, await viewSources())
+      return await viewSkillFile(name, file, await viewSources())
     },
     readText: async (name, file) => {
       const { readSkillText } = await import("./view-skill.ts")

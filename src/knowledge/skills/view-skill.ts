@@ -3,6 +3,7 @@ import { basename, extname } from "node:path"
 import { fail, ok, type Result } from "../../base/result.ts"
 import { findSkill, type FoundSkill, type SkillNotFound } from "./find-skill.ts"
 import { readFrontMatter } from "./front-matter.ts"
+import type { JudgeSnippets } from "./guard/command-risk.ts"
 import { findingLines } from "./guard/guard-policy.ts"
 import { scanSkillText } from "./guard/scan-skill.ts"
 import { installedChanges } from "./hub-lock.ts"
@@ -28,6 +29,7 @@ export interface ViewSources {
   readonly settings: Readonly<Record<string, unknown>>
   /** The path of a file of this machine as commands in the workspace see it. */
   readonly inWorkspace: (path: string) => string
+  readonly loadJudge: () => Promise<JudgeSnippets>
   /** Also loads a disabled skill, because the user named it. */
   readonly isNamedByUser?: boolean
 }
@@ -53,7 +55,7 @@ export interface ViewedSkill {
   readonly metadata: unknown
 }
 
-export type ViewedSkillFile =
+export type ViewedSkillFile = { readonly source: SkillSource } & (
   | {
       readonly kind: "text"
       readonly name: string
@@ -68,22 +70,24 @@ export type ViewedSkillFile =
       readonly bytes: number
       readonly type: string
     }
+)
 
 /** Loads a skill: the second level of disclosure. */
-export function viewSkill(typed: string, sources: ViewSources): Result<ViewedSkill, SkillNotFound> {
+export async function viewSkill(typed: string, sources: ViewSources): Promise<Result<ViewedSkill, SkillNotFound>> {
   const found = findOffered(typed, sources)
   if (!found.ok) return found
   const { name, file, directory, source } = placeOf(found.value)
   const read = readSkillFile(file)
   if (!read.ok) return refused(`the skill ${name} cannot be read: ${read.error}`)
   if (read.value.kind === "binary") return refused(`${SKILL_FILE} of the skill ${name} is not a text file`)
-  const checked = checkText(name, read.value.text, source)
+  const checked = await checkText(name, read.value.text, { source, ...sources })
   if (!checked.ok) return checked
   const { fields, body, problem } = readFrontMatter(read.value.text)
   const needs = skillNeeds(fields)
   const { tags, related } = skillTags(fields)
   const shownDirectory = sources.inWorkspace(directory)
-  const changes = source === "home" ? installedChanges(directory, homeRoot(sources)) : ok([])
+  const changes =
+    source === "home" ? await installedChanges(directory, { skillsRoot: homeRoot(sources), ...sources }) : ok([])
   if (!changes.ok) return refused(changes.error)
   const text = body.trim()
   return ok({
@@ -111,12 +115,26 @@ export function viewSkill(typed: string, sources: ViewSources): Result<ViewedSki
   })
 }
 
+/** Why a skill would not be loaded although it is there; undefined when it would. */
+export async function refusalOf(
+  { name, directory, source }: Skill,
+  sources: Pick<ViewSources, "roots" | "loadJudge">,
+): Promise<string | undefined> {
+  const read = readSkillFile(`${directory}/${SKILL_FILE}`)
+  if (!read.ok || read.value.kind === "binary") return undefined
+  const checked = await checkText(name, read.value.text, { source, ...sources })
+  if (!checked.ok) return checked.error.message
+  const changes =
+    source === "home" ? await installedChanges(directory, { skillsRoot: homeRoot(sources), ...sources }) : ok([])
+  return changes.ok ? undefined : changes.error
+}
+
 /** Loads one file of a skill: the third level. */
-export function viewSkillFile(
+export async function viewSkillFile(
   typed: string,
   file: string,
   sources: ViewSources,
-): Result<ViewedSkillFile, SkillNotFound> {
+): Promise<Result<ViewedSkillFile, SkillNotFound>> {
   const found = findOffered(typed, sources)
   if (!found.ok) return found
   const { name, directory, source } = placeOf(found.value)
@@ -126,10 +144,10 @@ export function viewSkillFile(
   const read = readSkillFile(path.value)
   if (!read.ok) return refused(`${file}: ${read.error}`)
   const type = extname(file).slice(1).toLowerCase()
-  if (read.value.kind === "binary") return ok({ kind: "binary", name, file, bytes: read.value.bytes, type })
-  const checked = checkText(`${name}/${file}`, read.value.text, source)
+  if (read.value.kind === "binary") return ok({ kind: "binary", name, file, source, bytes: read.value.bytes, type })
+  const checked = await checkText(`${name}/${file}`, read.value.text, { source, ...sources })
   if (!checked.ok) return checked
-  return ok({ kind: "text", name, file, text: read.value.text, type })
+  return ok({ kind: "text", name, file, source, text: read.value.text, type })
 }
 
 /** The text of a file as it is on disk, for an edit. */
@@ -168,20 +186,24 @@ function placeOf(found: FoundSkill): {
 }
 
 /** Skills that nobody installed into the home were never scanned, so their text is scanned when it is loaded. */
-function checkText(name: string, text: string, source: SkillSource): Result<undefined, SkillNotFound> {
+async function checkText(
+  name: string,
+  text: string,
+  { source, loadJudge }: Pick<ViewSources, "loadJudge"> & { readonly source: SkillSource },
+): Promise<Result<undefined, SkillNotFound>> {
   if (source === "home" || source === "external") return ok(undefined)
-  const { verdict, findings } = scanSkillText(text)
+  const { verdict, findings } = scanSkillText(text, await loadJudge())
   if (verdict !== "dangerous") return ok(undefined)
   const critical = findings.filter(({ severity }) => severity === "critical")
   const lines = findingLines(critical.map((finding) => ({ ...finding, file: name })))
   return refused(`the skill is not loaded, because its text is dangerous: ${lines.join("; ")}. Tell the user.`)
 }
 
-function homeRoot({ roots }: ViewSources): string {
+function homeRoot({ roots }: Pick<ViewSources, "roots">): string {
   return roots.find(({ kind }) => kind === "home")?.path ?? ""
 }
 
-function settingValue(key: string, settings: Readonly<Record<string, unknown>>): string | undefined {
+export function settingValue(key: string, settings: Readonly<Record<string, unknown>>): string | undefined {
   const nested = key
     .split(".")
     .reduce<unknown>(

@@ -1,16 +1,16 @@
 import type { Environment } from "../../config/environment.ts"
 import { isLocalAddress } from "../local/local-address.ts"
-import { checkUrl, guardedLookup } from "./address-guard.ts"
+import { checkProxiedHost, checkUrl, guardedLookup } from "./address-guard.ts"
+import type { LookupGuard } from "./address-guard.ts"
 import { connectionSettingsFor } from "./connection-settings.ts"
 import type { ConnectionSettingsOptions } from "./connection-settings.ts"
 import { openHttpConnection } from "./http-connection.ts"
 import type { HttpConnection, HttpResponse, HttpTimeouts } from "./http-connection.ts"
 import type { TlsTrust } from "./tls-trust.ts"
 
-export interface GuardedFetchOptions {
+/** `allowsPrivate`: hosts that may have a private address, because the user configured them. Metadata services are refused everywhere. */
+export interface GuardedFetchOptions extends LookupGuard {
   readonly environment: Environment
-  /** Hosts that may have a private address: what the user configured. Metadata services are refused everywhere. */
-  readonly allowsPrivate: (host: string) => boolean
   readonly trust?: TlsTrust & { readonly cert?: string; readonly key?: string }
   readonly caBundle?: ConnectionSettingsOptions["caBundle"]
   readonly timeouts: HttpTimeouts
@@ -29,12 +29,13 @@ const MAX_REDIRECTS = 5
 export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   const connections = new Map<string, HttpConnection>()
   const lookup = guardedLookup(options)
-  const connectionTo = (url: URL): HttpConnection => {
-    const known = connections.get(url.origin)
-    if (known !== undefined) return known
+  const connectionTo = async (url: URL): Promise<HttpConnection> => {
     const { environment, caBundle } = options
     const settings = connectionSettingsFor(url, { environment, local: isLocalAddress(url.href), caBundle })
     if (!settings.ok) throw new Error(settings.error)
+    if (settings.value.proxy !== undefined) await checkProxiedHost(url.hostname, options)
+    const known = connections.get(url.origin)
+    if (known !== undefined) return known
     const trust = { ...settings.value.trust, ...options.trust }
     const opened = openHttpConnection(new URL(url.origin), { ...settings.value, trust, lookup })
     connections.set(url.origin, opened)
@@ -48,7 +49,7 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
       signal: request.signal,
       timeouts: options.timeouts,
     }
-    const connection = connectionTo(url)
+    const connection = await connectionTo(url)
     switch (request.method) {
       case "GET":
         return await connection.get(path, how)
@@ -81,7 +82,10 @@ export function createGuardedFetch(options: GuardedFetchOptions): GuardedFetch {
   }
 }
 
-/** As browsers do: credentials stay with the origin they were sent to, and POST becomes GET except for 307 and 308. */
+/**
+ * POST becomes GET except for 307 and 308, as in browsers. Another origin receives only what the protocol needs: any header that the user
+ * configured may be a key.
+ */
 function redirected(hop: {
   readonly request: Request
   readonly body: string
@@ -90,8 +94,8 @@ function redirected(hop: {
 }): Request {
   const { request, body, target, status } = hop
   const keepsMethod = status === 307 || status === 308 || request.method === "GET"
-  const headers = new Headers(request.headers)
-  if (target.origin !== new URL(request.url).origin) for (const name of CREDENTIALS) headers.delete(name)
+  const isSameOrigin = target.origin === new URL(request.url).origin
+  const headers = [...request.headers].filter(([name]) => isSameOrigin || ANY_ORIGIN.has(name))
   const isPost = keepsMethod && request.method !== "GET"
   return new Request(target, {
     method: keepsMethod ? request.method : "GET",
@@ -101,7 +105,13 @@ function redirected(hop: {
   })
 }
 
-const CREDENTIALS = ["authorization", "cookie", "proxy-authorization", "mcp-session-id", "x-api-key"]
+const ANY_ORIGIN: ReadonlySet<string> = new Set([
+  "accept",
+  "content-type",
+  "mcp-protocol-version",
+  "mcp-method",
+  "mcp-name",
+])
 
 function webResponse(response: HttpResponse, url: URL, { maxBytes }: GuardedFetchOptions): Response {
   const headers = new Headers()

@@ -1,5 +1,7 @@
 import { canonicalJson, isRecord } from "../../base/json.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
+import { ellipsize } from "../../base/text.ts"
+import { visibleText } from "../../base/visible-text.ts"
 import { normaliseInputSchema } from "../input-schema.ts"
 import { descriptionThreat } from "./scan-description.ts"
 import type { StoredTool, ToolDescription } from "./stored-server.ts"
@@ -22,6 +24,7 @@ export interface PinnedTools {
 
 /** More tools than that are a mistake or an attack. */
 const MAX_TOOLS = 2000
+const MAX_NAME_CHARS = 200
 
 /**
  * Compares what a server lists with what was accepted before. A tool that is seen for the first time is accepted if the scan finds
@@ -32,6 +35,11 @@ export function pinTools(known: readonly StoredTool[], listed: readonly ListedTo
   const byName = new Map(known.map((tool) => [tool.name, tool]))
   const current = new Map<string, StoredTool>()
   for (const tool of listed.slice(0, MAX_TOOLS)) {
+    if (!isPlainName(tool.name)) {
+      const shown = ellipsize(visibleText(tool.name).text, MAX_NAME_CHARS)
+      notices.push(`lists a tool with an unusable name, which is left out: ${JSON.stringify(shown)}`)
+      continue
+    }
     if (current.has(tool.name)) {
       notices.push(`lists ${tool.name} more than once; the first one is used`)
       continue
@@ -43,6 +51,11 @@ export function pinTools(known: readonly StoredTool[], listed: readonly ListedTo
   if (listed.length > MAX_TOOLS) notices.push(`lists ${listed.length} tools; only the first ${MAX_TOOLS} are used`)
   const gone = known.filter(({ name }) => !current.has(name)).map((tool): StoredTool => ({ ...tool, gone: true }))
   return { tools: [...current.values(), ...gone], notices }
+}
+
+/** Names are shown in tables and questions, so they must not contain anything that acts on a terminal or cannot be seen. */
+function isPlainName(name: string): boolean {
+  return name !== "" && name.length <= MAX_NAME_CHARS && !/\s/u.test(name) && visibleText(name).text === name
 }
 
 /** The tool with its newest description accepted by the user. */

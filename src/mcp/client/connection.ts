@@ -9,12 +9,13 @@ import type { ServerSettings } from "../server-settings.ts"
 import type { ListedTool } from "../catalogue/pin-tools.ts"
 import type { StoredPrompt } from "../catalogue/stored-server.ts"
 import { createCallTimer } from "./call-timer.ts"
+import type { CallTimer } from "./call-timer.ts"
 import type { CallScope } from "./call-scope.ts"
 import { createCircuitBreaker } from "./circuit-breaker.ts"
 import { classifyFailure } from "./explain-failure.ts"
 import type { ServerFailure } from "./explain-failure.ts"
 import { openOAuthStore } from "./oauth-store.ts"
-import { openClient } from "./open-client.ts"
+import { NO_SDK_LIMIT_MS, openClient } from "./open-client.ts"
 import type { OpenClient, OpenClientOptions } from "./open-client.ts"
 import { createSerialQueue } from "./serial-queue.ts"
 import { handleServerRequests } from "./server-requests.ts"
@@ -81,6 +82,8 @@ export interface ConnectionOptions extends Pick<
   readonly protocol?: OpenClientOptions["protocol"]
   readonly log: Logger
   readonly redact: (text: string) => string
+  /** How often a first connection is tried; default 3. */
+  readonly firstAttempts?: number
   /** Refuses a server before its program is started. */
   readonly refusal?: (signal: AbortSignal) => Promise<string | undefined>
   /** Called after each connection and after each change that the server announces. */
@@ -96,8 +99,6 @@ const DISCOVERY_MS = 120_000
 const KEEPALIVE_MS = 180_000
 const KEEPALIVE_ANSWER_MS = 30_000
 const EXPIRED_SESSION_MS = 15_000
-/** The SDK's own limit must never be the one that ends a call. */
-const NO_SDK_LIMIT_MS = 2 ** 31 - 1
 
 export function createConnection(options: ConnectionOptions): Connection {
   const { settings, clock, log, redact } = options
@@ -126,12 +127,22 @@ export function createConnection(options: ConnectionOptions): Connection {
   const open = async (): Promise<Result<OpenClient, ServerFailure>> => {
     const refused = await options.refusal?.(closing.signal)
     if (refused !== undefined) return fail({ kind: "permanent", message: `was not started: ${refused}` })
+    const limit = createCallTimer(settings.connectTimeoutMs, clock)
+    try {
+      return await connectWithin(limit)
+    } finally {
+      limit.stop()
+    }
+  }
+
+  const connectWithin = async (limit: CallTimer): Promise<Result<OpenClient, ServerFailure>> => {
+    const signal = AbortSignal.any([closing.signal, limit.signal])
     let opened: OpenClient
     try {
       opened = await openClient({
         ...options,
         protocol,
-        signal: closing.signal,
+        signal,
         onTransportError: (error) => {
           log.debug(`${settings.name}: ${errorMessage(error)}`)
         },
@@ -151,12 +162,19 @@ export function createConnection(options: ConnectionOptions): Connection {
     } catch (error) {
       // The remembered handshake may be the reason, if the server was replaced by a newer one.
       protocol = undefined
+      if (limit.expired)
+        return fail({ kind: "lost", message: `did not answer within ${settings.connectTimeoutMs / 1000} s` })
       return fail(classifyFailure(error))
     }
     try {
-      options.onListing(await listingOf(opened, settings, closing.signal))
+      options.onListing(await listingOf(opened, settings, signal))
     } catch (error) {
       await opened.close()
+      if (limit.expired)
+        return fail({
+          kind: "lost",
+          message: `did not send its list of tools within ${settings.connectTimeoutMs / 1000} s`,
+        })
       const { kind, message } = classifyFailure(error)
       return fail({ kind, message: `sent a list of tools that cannot be used: it ${message}` })
     }
@@ -195,7 +213,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   /** Callers at the same time share the attempts. */
-  const connect = (count = FIRST_ATTEMPTS, firstPauseMs = 0): Promise<Result<OpenClient>> => {
+  const connect = (count = options.firstAttempts ?? FIRST_ATTEMPTS, firstPauseMs = 0): Promise<Result<OpenClient>> => {
     if (connecting !== undefined) return connecting
     const started = attempts(count, firstPauseMs)
       .catch((error: unknown) => failed(classifyFailure(error)))
@@ -214,10 +232,13 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   const refresh = async (from: OpenClient | undefined): Promise<void> => {
     if (from === undefined || from !== current) return
+    const limit = createCallTimer(settings.connectTimeoutMs, clock)
     try {
-      options.onListing(await listingOf(from, settings, closing.signal))
+      options.onListing(await listingOf(from, settings, AbortSignal.any([closing.signal, limit.signal])))
     } catch (error) {
       log.warning(`${settings.name}: its changed list cannot be used: ${shown(classifyFailure(error))}`)
+    } finally {
+      limit.stop()
     }
   }
 
@@ -226,14 +247,19 @@ export function createConnection(options: ConnectionOptions): Connection {
     for (;;) {
       await clock.sleep(KEEPALIVE_MS, { signal: closing.signal })
       if (current !== watched) return
-      const how = { timeout: KEEPALIVE_ANSWER_MS, signal: closing.signal }
+      const limit = createCallTimer(KEEPALIVE_ANSWER_MS, clock)
+      const how = { timeout: NO_SDK_LIMIT_MS, signal: AbortSignal.any([closing.signal, limit.signal]) }
       try {
         if (watched.protocol === "legacy") await watched.client.ping(how)
         else await watched.client.discover(how)
       } catch (error) {
-        log.warning(`${settings.name}: no answer to the keepalive: ${shown(classifyFailure(error))}`)
+        if (closing.signal.aborted) return
+        const why = limit.expired ? `within ${KEEPALIVE_ANSWER_MS / 1000} s` : shown(classifyFailure(error))
+        log.warning(`${settings.name}: no answer to the keepalive: ${why}`)
         await watched.close()
         return
+      } finally {
+        limit.stop()
       }
     }
   }
@@ -369,7 +395,7 @@ async function listingOf(
   signal: AbortSignal,
 ): Promise<ServerListing> {
   const capabilities = client.getServerCapabilities() ?? {}
-  const how = { timeout: settings.connectTimeoutMs, signal, cacheMode: "refresh" as const }
+  const how = { timeout: NO_SDK_LIMIT_MS, signal, cacheMode: "refresh" as const }
   const hasPrompts = capabilities.prompts !== undefined && settings.tools.prompts
   const [{ tools }, { prompts }] = await Promise.all([
     capabilities.tools === undefined ? { tools: [] } : client.listTools(undefined, how),

@@ -27,7 +27,7 @@ export async function askElicitation(
   question: ElicitationQuestion,
   { server, ask }: { readonly server: string; readonly ask: AskPort["ask"] },
 ): Promise<ElicitationAnswer> {
-  const opening = `The MCP server ${server} asks: ${shown(question.message)}`
+  const opening = `The MCP server ${server} asks: ${shown(question.message)}${secretWarning(question)}`
   if (question.url !== undefined) {
     return await askOnce(`${opening}\nIt wants you to open ${shown(question.url)}. Continue when that is done?`, ask)
   }
@@ -149,6 +149,14 @@ function asked(
 ): Parameters<AskPort["ask"]>[0] {
   return { kind: "question", asker: "hermes", question, ...options }
 }
+
+/** The protocol forbids servers to ask for secrets in a form; one that does may imitate another program. */
+function secretWarning({ message, requestedSchema }: ElicitationQuestion): string {
+  if (!SECRET_WORD.test(`${message} ${JSON.stringify(requestedSchema ?? {})}`)) return ""
+  return "\nThis text is from the server, not from Hermes, and what you enter is sent to it. Do not enter a password or a key."
+}
+
+const SECRET_WORD = /pass(?:word|phrase|code)|\bpin\b|secret|token|api.?key|credential|private.?key|card.?number/iu
 
 /** Text of a server, on its way to the user's terminal. */
 function shown(text: string): string {

@@ -48,6 +48,9 @@ export interface OpenClient {
   kill(): void
 }
 
+/** The SDK's own limit must never be the one that ends a request: `signal` does. */
+export const NO_SDK_LIMIT_MS = 2 ** 31 - 1
+
 /** Older servers may not answer a question they do not know, so the newer handshake is given up after a moment. */
 const PROBE_MS = 5000
 
@@ -125,20 +128,25 @@ async function handshake(candidate: Candidate, options: OpenClientOptions): Prom
         ...(settings.sampling.enabled ? { sampling: { tools: {} } } : {}),
         elicitation: { form: { applyDefaults: true }, url: {} },
       },
-      versionNegotiation: { mode: candidate.mode, probe: { timeoutMs: PROBE_MS } },
+      versionNegotiation: {
+        mode: candidate.mode,
+        probe: { timeoutMs: Math.min(PROBE_MS, settings.connectTimeoutMs / 3) },
+      },
       listChanged: options.listChanged,
     },
   )
   client.onerror = options.onTransportError
   options.prepare(client)
   try {
-    const connecting = client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal }).then(() => true)
+    const connecting = client.connect(opened.transport, { timeout: NO_SDK_LIMIT_MS, signal }).then(() => true)
     // The SDK does not listen to the signal in every phase of the handshake.
     if ((await orAborted(connecting, signal)) === undefined)
       throw new ServerEndedError("was closed while it was connecting", { isPermanent: true })
   } catch (error) {
+    const endedBefore = opened.endReason()
     await opened.close()
-    const reason = opened.endReason()
+    // A failed write may be the first sign that a program has ended. Otherwise it ends because it was closed here.
+    const reason = endedBefore ?? (classifyFailure(error).kind === "lost" ? opened.endReason() : undefined)
     if (error instanceof ServerEndedError || reason === undefined || isFailedNegotiation(error)) throw error
     throw new ServerEndedError(reason)
   }

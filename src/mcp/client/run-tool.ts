@@ -6,6 +6,7 @@ import { ellipsize } from "../../base/text.ts"
 import { visibleText } from "../../base/visible-text.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { acceptTool } from "../catalogue/pin-tools.ts"
+import { descriptionThreat } from "../catalogue/scan-description.ts"
 import type { StoredServer, StoredTool } from "../catalogue/stored-server.ts"
 import { promptArguments } from "../prompt-commands.ts"
 import type { PromptCommand } from "../prompt-commands.ts"
@@ -100,7 +101,12 @@ export async function fillPrompt(
   const filled = await connection.getPrompt(prompt.name, values, { scope, signal })
   if (!filled.ok) return filled
   const text = { tool: prompt.name, mediaDirectory, redact: (given: string) => given }
-  return ok(filled.value.messages.map(({ content }) => textOfBlocks([content], text)).join("\n\n"))
+  const message = filled.value.messages.map(({ content }) => textOfBlocks([content], text)).join("\n\n")
+  // It becomes the user's own message, without the label of text from outside.
+  const threat = descriptionThreat({ prompt: message })
+  return threat === undefined
+    ? ok(message)
+    : fail(`The prompt was not sent: it looks like an attack on the model: ${threat}`)
 }
 
 function found(content: Readonly<Record<string, unknown>>, summary: string): Result<ToolResult> {

@@ -18,7 +18,6 @@ export function createSamplingGate({ name, sampling }: ServerSettings, clock: Cl
   let recent: number[] = []
   return {
     admit: (params) => {
-      if (!sampling.enabled) return fail("sampling is disabled for this server")
       recent = recent.filter((time) => clock.now() - time < WINDOW_MS)
       if (recent.length >= sampling.maxPerMinute)
         return fail(`this server may request ${sampling.maxPerMinute} completions per minute`)

@@ -24,9 +24,26 @@ export interface ServerRequestOptions {
 
 /** Answers what a server asks for: directories, completions, and input from the user. */
 export function handleServerRequests(client: Client, options: ServerRequestOptions): void {
-  const { settings, answerer, log } = options
-  const gate = createSamplingGate(settings, options.clock)
+  const { settings, answerer } = options
   client.setRequestHandler("roots/list", () => ({ roots: [...(answerer()?.scope.roots() ?? [])] }))
+  // The SDK refuses a handler for what the client did not declare.
+  if (settings.sampling.enabled) answerSampling(client, options)
+  client.setRequestHandler("elicitation/create", async ({ params }) => {
+    const answering = answerer()
+    const ask = answering?.scope.ask
+    if (answering === undefined || ask === undefined) return { action: "decline" }
+    const question = {
+      message: params.message,
+      ...("requestedSchema" in params ? { requestedSchema: params.requestedSchema } : {}),
+      ...("url" in params ? { url: params.url } : {}),
+    }
+    const answer = await uncounted(answering, () => askElicitation(question, { server: settings.name, ask }))
+    return { ...answer }
+  })
+}
+
+function answerSampling(client: Client, { settings, answerer, clock, log }: ServerRequestOptions): void {
+  const gate = createSamplingGate(settings, clock)
   client.setRequestHandler("sampling/createMessage", async ({ params }, { mcpReq }) => {
     const admitted = gate.admit(params)
     if (!admitted.ok) throw new ProtocolError(ProtocolErrorCode.InvalidRequest, admitted.error)
@@ -46,18 +63,6 @@ export function handleServerRequests(client: Client, options: ServerRequestOptio
         ...calls.map((call) => ({ type: "tool_use" as const, ...call })),
       ],
     }
-  })
-  client.setRequestHandler("elicitation/create", async ({ params }) => {
-    const answering = answerer()
-    const ask = answering?.scope.ask
-    if (answering === undefined || ask === undefined) return { action: "decline" }
-    const question = {
-      message: params.message,
-      ...("requestedSchema" in params ? { requestedSchema: params.requestedSchema } : {}),
-      ...("url" in params ? { url: params.url } : {}),
-    }
-    const answer = await uncounted(answering, () => askElicitation(question, { server: settings.name, ask }))
-    return { ...answer }
   })
 }
 

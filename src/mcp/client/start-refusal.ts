@@ -9,6 +9,7 @@ import { errorMessage } from "../../base/system-error.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import { createGuardedFetch } from "../../llm/http/guarded-fetch.ts"
+import type { GuardedFetch } from "../../llm/http/guarded-fetch.ts"
 import type { StdioTarget } from "../server-settings.ts"
 import { runPackage } from "./package-argument.ts"
 import type { RunPackage } from "./package-argument.ts"
@@ -20,6 +21,8 @@ interface RefusalOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly signal: AbortSignal
+  /** Default: one that connects only to public addresses. */
+  readonly openFetch?: () => GuardedFetch
 }
 
 const OSV_URL = "https://api.osv.dev/v1/query"
@@ -65,12 +68,7 @@ async function lookUp(
   { ecosystem, name, version }: RunPackage,
   options: RefusalOptions,
 ): Promise<readonly string[] | undefined> {
-  const { fetch, close } = createGuardedFetch({
-    environment: options.environment,
-    allowsPrivate: () => false,
-    timeouts: { connectMs: LOOKUP_MS, idleMs: LOOKUP_MS, totalMs: LOOKUP_MS },
-    maxBytes: MAX_BYTES,
-  })
+  const { fetch, close } = (options.openFetch ?? (() => publicFetch(options)))()
   try {
     const response = await fetch(OSV_URL, {
       method: "POST",
@@ -91,6 +89,15 @@ async function lookUp(
   } finally {
     close()
   }
+}
+
+function publicFetch({ environment }: RefusalOptions): GuardedFetch {
+  return createGuardedFetch({
+    environment,
+    allowsPrivate: () => false,
+    timeouts: { connectMs: LOOKUP_MS, idleMs: LOOKUP_MS, totalMs: LOOKUP_MS },
+    maxBytes: MAX_BYTES,
+  })
 }
 
 interface Checked {

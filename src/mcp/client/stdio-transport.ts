@@ -26,6 +26,11 @@ export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined
   onerror?: ((error: Error) => void) | undefined
   onmessage?: Transport["onmessage"]
+  /**
+   * The SDK recognises a stdio transport by `stderr` and `pid`. Only there it goes on with the older handshake when the newer one is not
+   * answered, as by a server that takes a while to start.
+   */
+  readonly stderr = null
   /** Why the connection ended; completes "the server …". */
   endReason: string | undefined
   readonly #options: StdioTransportOptions
@@ -34,6 +39,10 @@ export class StdioTransport implements Transport {
 
   constructor(options: StdioTransportOptions) {
     this.#options = options
+  }
+
+  get pid(): number | null {
+    return this.#program?.pid ?? null
   }
 
   async start(): Promise<void> {
@@ -53,7 +62,8 @@ export class StdioTransport implements Transport {
     this.#program = program
     program.exit.then(
       (exit) => {
-        this.endReason ??= explainExit(exit)
+        // A signal after `close` was sent by Hermes and does not say why the connection ended.
+        if (!this.#closed || exit.signal === null) this.endReason ??= explainExit(exit)
         this.#end()
       },
       () => undefined,

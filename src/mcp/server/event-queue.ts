@@ -42,7 +42,7 @@ const SESSIONS_READ = 50
 const MAX_CONTENT_CHARS = 2000
 
 /** Reads the store when it is asked to: nothing runs while no program is interested. */
-export function createEventQueue(store: SessionStore, clock: Clock): EventQueue {
+export function createEventQueue(openStore: () => Promise<SessionStore | undefined>, clock: Clock): EventQueue {
   const lastSeen = new Map<SessionId, number>()
   const startedAt = clock.now() / 1000
   let events: ConversationEvent[] = []
@@ -50,6 +50,8 @@ export function createEventQueue(store: SessionStore, clock: Clock): EventQueue 
   let newestActivity = startedAt
 
   const read = async (): Promise<void> => {
+    const store = await openStore()
+    if (store === undefined) return
     const sessions = await store.list({ limit: SESSIONS_READ, orderBy: "last-activity", all: true })
     const changed = sessions.filter(({ lastActivity }) => lastActivity >= newestActivity)
     for (const { id } of changed.toReversed()) {

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
-import { errorMessage } from "../../base/system-error.ts"
+import { safeMessage } from "../safe-message.ts"
 import { HOOK_EVENTS, HOOK_SCHEMA } from "./hook-events.ts"
 import type { HookEvent, HookPayload } from "./hook-events.ts"
 
@@ -82,7 +82,7 @@ export function createHookRunner(
       }
       return read(answer)
     } catch (error) {
-      log.warning(`${listener.owner}: ${listener.event} failed: ${describe(error)}`)
+      log.warning(`${listener.owner}: ${listener.event} failed: ${safeMessage(error)}`)
       return undefined
     } finally {
       waiting.abort()
@@ -114,12 +114,3 @@ export function createHookRunner(
 }
 
 const LATE = Symbol("late")
-
-/** Plugins may throw anything, even objects whose message cannot be read. */
-function describe(error: unknown): string {
-  try {
-    return errorMessage(error)
-  } catch {
-    return "an error that cannot be shown"
-  }
-}

@@ -1,5 +1,6 @@
 import { isRecord, parseJson } from "../../base/json.ts"
 import type { Logger } from "../../base/logger.ts"
+import { quoteForShell } from "../../base/quote-for-shell.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
@@ -44,6 +45,20 @@ export function shellHookListener(hook: ShellHook, host: ShellHookHost): HookLis
         ? { action: "block", message: `the hook ${ellipsize(hook.command, 80)} failed: ${failure}` }
         : undefined
     },
+  }
+}
+
+/** A check that must not be skipped, and that the user has not approved: it denies the calls that it would check. */
+export function unapprovedListener(hook: ShellHook): HookListener {
+  const command = ellipsize(hook.command, 80)
+  return {
+    owner: `hook ${command}`,
+    event: hook.event,
+    ...(hook.matcher === undefined ? {} : { matches: toolMatcher(hook, hook.matcher) }),
+    call: () => ({
+      action: "block",
+      message: `the hook ${command} must check this call (fail_closed), and the user has not approved the hook; the user can approve it with: hermes hooks approve ${quoteForShell(hook.command)}`,
+    }),
   }
 }
 

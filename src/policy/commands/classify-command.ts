@@ -27,6 +27,8 @@ import { SERVICE_RULES } from "./families/services.ts"
 import { VERSION_CONTROL_RULES } from "./families/version-control.ts"
 import { findWrittenFiles } from "./families/written-files.ts"
 import { TEMPORARY_CODE_RULES } from "./families/temporary-code.ts"
+import { TEXT_PROGRAM_RULES } from "./families/text-programs.ts"
+import { UNPACKED_FILE_RULES } from "./families/unpacked-files.ts"
 import { WRITTEN_SCRIPT_RULES } from "./families/written-scripts.ts"
 import { withoutInertText } from "./inert-text.ts"
 import { invocations, programName } from "./invocation.ts"
@@ -117,12 +119,14 @@ const RULES = indexRules([
   ...ELSEWHERE_RULES,
   ...HERMES_RULES,
   ...alsoElsewhere(PERSISTENCE_RULES),
+  ...alsoElsewhere(UNPACKED_FILE_RULES),
   ...EXFILTRATION_RULES,
   ...CREDENTIAL_RULES,
   ...OUTGOING_DATA_RULES,
   ...CREDENTIAL_SEARCH_RULES,
   ...CAPTURE_RULES,
   ...LAUNCHER_RULES,
+  ...TEXT_PROGRAM_RULES,
   ...TEMPORARY_CODE_RULES,
   ...WRITTEN_SCRIPT_RULES,
   ...ENVIRONMENT_RULES,

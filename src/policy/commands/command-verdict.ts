@@ -51,6 +51,8 @@ export interface CommandFacts {
   /** The target of a path with symbolic links resolved, looked up beforehand; the path itself when unknown. */
   readonly realPath: (path: string) => string
   readonly hasSudoPassword: boolean
+  /** The text of files that say what the commands of the line do: patches, settings of package managers. By absolute path. */
+  readonly texts?: ReadonlyMap<string, string>
 }
 
 /** What confines a command where it runs. */

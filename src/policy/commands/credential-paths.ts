@@ -6,12 +6,53 @@ import { componentGlob, hasGlob } from "./shell-glob.ts"
 /** True for a file that holds keys or logins. A pattern counts when it can match one. */
 export function isCredentialPath(path: string, facts: CommandFacts): boolean {
   if (HARMLESS.test(path)) return false
+  if (hasGlob(path)) return couldNameCredential(path, facts)
   if (isHermesSecret(path, facts)) return true
   if (SYSTEM_SECRETS.test(path) || KEY_FILE.test(path)) return true
   if (!isWithin(path, facts.userHome)) return /^\/(?:root|home\/[^/]+)\/\.(?:ssh|aws|gnupg|netrc)(?:\/|$)/u.test(path)
   const below = path.slice(facts.userHome.length).replace(/^\/+/u, "")
-  return ACCOUNT_CREDENTIALS.some((name) => isBelow(below, name))
+  return ACCOUNT_CREDENTIALS.some((name) => isWithin(below, name))
 }
+
+/** A pattern is judged as if it expanded to every file that it could name. */
+function couldNameCredential(path: string, facts: CommandFacts): boolean {
+  if (SYSTEM_SECRETS.test(path) || KEY_FILE.test(path)) return true
+  const parts = path.split("/")
+  const compiled: ((name: string) => boolean)[] = []
+  // Most patterns differ from all of these paths in their first component, so that nothing is compiled.
+  const matches = (index: number, name: string): boolean => {
+    const part = parts[index]
+    if (part === undefined || part === name) return part === name
+    return hasGlob(part) && (compiled[index] ??= componentGlob(part))(name)
+  }
+  const homeDepth = facts.userHome.split("/").length
+  const couldName = (directory: string, names: readonly string[]): boolean => {
+    const start = directory.split("/")
+    if (!start.every((name, index) => matches(index, name))) return false
+    return names.some((name) =>
+      name.split("/").every((component, offset) => {
+        const index = start.length + offset
+        // `~/*` matches no name that starts with a dot, and `cat ~/*` is common.
+        const isHidden = index === homeDepth && component.startsWith(".") && /^[*?[]/u.test(parts[index] ?? "")
+        return !isHidden && matches(index, component)
+      }),
+    )
+  }
+  const last = parts.at(-1) ?? ""
+  return (
+    (last.startsWith("id_") && matches(parts.length - 1, "id_rsa")) ||
+    couldName(facts.userHome, ACCOUNT_CREDENTIALS) ||
+    [...new Set(hermesHomes(facts))].some((home) => couldName(home, HERMES_NAMES)) ||
+    couldName("/root", [".ssh", ".aws", ".gnupg", ".netrc"]) ||
+    couldName("", SYSTEM_SECRET_NAMES)
+  )
+}
+
+/** Samples of what `SYSTEM_SECRETS` matches, for patterns. */
+const SYSTEM_SECRET_NAMES: readonly string[] =
+  "etc/shadow etc/gshadow etc/master.passwd etc/sudoers etc/krb5.keytab etc/ssh/ssh_host_rsa_key etc/ssh/ssh_host_ed25519_key etc/ssl/private etc/NetworkManager/system-connections etc/wireguard proc/self/environ proc/1/environ run/secrets".split(
+    " ",
+  )
 
 /** True for a directory in which everything belongs to keys and logins. */
 export function isCredentialDirectory(path: string, { userHome }: CommandFacts): boolean {
@@ -20,7 +61,8 @@ export function isCredentialDirectory(path: string, { userHome }: CommandFacts):
 
 /** True for a file with keys or logins and for a directory that contains some. The workspace itself is always searched. */
 export function holdsCredentials(path: string, facts: CommandFacts): boolean {
-  if (path === facts.workspaceRoot) return false
+  // A project has no credentials of the account in it, a home that the user works in has.
+  if (path === facts.workspaceRoot && !isWithin(facts.userHome, path)) return false
   if (isCredentialPath(path, facts) || isCredentialDirectory(path, facts)) return true
   const { userHome } = facts
   if (hermesHomes(facts).some((home) => isWithin(home, path) || isAboveOneOf(HERMES_NAMES, path, home))) return true
@@ -60,16 +102,6 @@ const CREDENTIAL_DIRECTORIES = [
   ".password-store",
 ]
 const HARMLESS_FILE = /\/\.ssh\/(?:config|known_hosts[^/]*|[^/]*\.pub|authorized_keys)$|\/\.aws\/config$/u
-
-function isBelow(path: string, name: string): boolean {
-  if (!hasGlob(path)) return isWithin(path, name)
-  const parts = path.split("/")
-  return name.split("/").every((part, index) => {
-    const pattern = parts[index]
-    // `~/*` matches no name that starts with a dot, and `ls ~/*` is common.
-    return pattern !== undefined && (pattern.startsWith("*") ? index > 0 : componentGlob(pattern)(part))
-  })
-}
 
 /** Files next to keys that contain no secrets, and the directories themselves. */
 const HARMLESS =

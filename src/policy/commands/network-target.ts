@@ -26,11 +26,18 @@ const SCP_HOST = /^(?:[\w.-]+@)?([\w.-]+):(?!\/\/)/u
 
 const REQUESTS = new Set(["curl", "curlie", "wget", "wget2", "http", "https", "httpie", "xh"])
 
+/** Programs that look up or probe a host. The name alone can carry data to whoever owns the domain. */
+export const NAME_LOOKUP_PROGRAMS: readonly string[] =
+  "dig nslookup host drill delv kdig dog doggo resolvectl systemd-resolve avahi-resolve avahi-resolve-host-name getent ping ping6 fping arping traceroute traceroute6 tracepath mtr whois finger".split(
+    " ",
+  )
+
 /** Programs that exchange data with another machine. */
-export const NETWORK_PROGRAMS: ReadonlySet<string> = new Set(
-  (
+export const NETWORK_PROGRAMS: ReadonlySet<string> = new Set([
+  ...NAME_LOOKUP_PROGRAMS,
+  ...(
     "curl wget wget2 aria2c http https xh httpie lynx links w3m nc ncat netcat socat telnet ftp lftp tftp sftp scp rsync ssh openssl " +
-    "dig nslookup host drill ping ping6 mail mailx sendmail mutt msmtp swaks s-nail nmap hping3 curlie grpcurl websocat wscat rclone s3cmd mc " +
+    "mail mailx sendmail mutt msmtp swaks s-nail nmap hping3 curlie grpcurl websocat wscat rclone s3cmd mc " +
     "aws gsutil gcloud az doctl magic-wormhole wormhole croc ffsend transfer ngrok cloudflared ssh-copy-id"
   ).split(" "),
-)
+])

@@ -1,8 +1,10 @@
 import { posix } from "node:path"
-import { ACCOUNT_CREDENTIALS } from "../../config/protected-paths.ts"
+import { ACCOUNT_CREDENTIALS, ACCOUNT_START_UP } from "../../config/protected-paths.ts"
 import { isWithin } from "../file-floor.ts"
+import { foldedPath } from "../folded-path.ts"
+import { createPathList } from "../path-list.ts"
 import type { CommandFacts } from "./command-verdict.ts"
-import { hasGlob, pathGlob } from "./shell-glob.ts"
+import { componentGlob, hasGlob } from "./shell-glob.ts"
 
 /** What makes a path worth asking about when a command writes or deletes it. */
 export type PathClass =
@@ -23,22 +25,38 @@ export type PathClass =
 export function pathClass(path: string, facts: CommandFacts): PathClass | undefined {
   const named = CLASSES.find(({ has }) => has(path, facts))?.name
   if (named !== undefined || !hasGlob(path)) return named
-  const matches = pathGlob(path)
-  return PATTERN_TARGETS.map((name) => `${facts.userHome}/${name}`).some(matches) ? "user-sensitive" : undefined
+  return couldNameStartUp(path, facts) ? "user-sensitive" : undefined
 }
 
-/** Hidden files that a pattern such as `~/.b?shrc` may stand for. */
-const PATTERN_TARGETS =
-  ".bashrc .zshrc .profile .bash_profile .zprofile .zshenv .bash_login .netrc .npmrc .gitconfig .ssh/authorized_keys .ssh/config .vimrc".split(
-    " ",
+/** A pattern such as `~/.b?shrc` is judged as if it expanded to every file that it could name. */
+function couldNameStartUp(path: string, { userHome }: CommandFacts): boolean {
+  const parts = path.split("/")
+  const matchers = parts.map(componentGlob)
+  const start = userHome.split("/")
+  if (!start.every((name, index) => matchers[index]?.(name) === true)) return false
+  return [...ACCOUNT_START_UP, ...SENSITIVE_NAMES].some((target) =>
+    target.split("/").every((name, offset) => {
+      const index = start.length + offset
+      // `~/*` matches no name that starts with a dot.
+      const isHidden = offset === 0 && name.startsWith(".") && /^[*?[]/u.test(parts[index] ?? "")
+      return !isHidden && matchers[index]?.(name.replaceAll("*", "x")) === true
+    }),
   )
+}
+
+const SENSITIVE_NAMES = [".netrc", ".pgpass", ".pypirc", ".ssh/id_rsa", ".ssh/id_ed25519"]
 
 const CLASSES: readonly { readonly name: PathClass; readonly has: (path: string, facts: CommandFacts) => boolean }[] = [
   { name: "hermes file", has: (path, facts) => isInHermes(path, facts) && HERMES_FILES.has(posix.basename(path)) },
   { name: "hermes home", has: isInHermes },
   { name: "hermes program", has: isInProgram },
   { name: "user-sensitive", has: (path, facts) => USER_SENSITIVE.test(belowHome(path, facts)) },
-  { name: "start-up", has: (path, facts) => START_UP.test(belowHome(path, facts)) || SYSTEM_START_UP.test(path) },
+  {
+    name: "start-up",
+    has: (path, facts) =>
+      (isWithin(path, facts.userHome) && START_UP.has(foldedPath(belowHome(path, facts)))) ||
+      SYSTEM_START_UP.test(path),
+  },
   {
     name: "account credentials",
     has: (path, facts) => {
@@ -85,19 +103,7 @@ function belowHome(path: string, { userHome }: CommandFacts): string {
 
 const USER_SENSITIVE = /^\.(?:ssh(?:\/|$)|(?:bashrc|zshrc|profile|bash_profile|zprofile|netrc|pgpass|npmrc|pypirc)$)/u
 
-/** Files in the home that programs execute or that say what they execute. */
-const START_UP = new RegExp(
-  `^(?:${[
-    String.raw`\.(?:bash_login|bash_logout|bash_aliases|zshenv|zlogin|zlogout|kshrc|cshrc|tcshrc|login|logout|inputrc|pam_environment)$`,
-    String.raw`\.(?:xinitrc|xprofile|xsession|xsessionrc|Xresources|xserverrc)$`,
-    String.raw`\.(?:gitconfig|gitattributes|hgrc|vimrc|gvimrc|exrc|nanorc|emacs|tmux\.conf|screenrc|gdbinit|lldbinit|psqlrc|sqliterc|curlrc|wgetrc|lesskey|perldb|irbrc|pryrc|pythonrc(?:\.py)?|Rprofile|octaverc|mailcap|forward|condarc|yarnrc(?:\.yml)?|gemrc|my\.cnf|muttrc|direnvrc|envrc|editorconfig)$`,
-    String.raw`\.(?:vim|emacs\.d|oh-my-zsh|zsh|bashrc\.d|profile\.d|ipython|pip|cargo\/(?:config|bin|env)|gradle\/init|m2\/settings|rustup|nvm|pyenv|rbenv|asdf|sdkman|vscode|cursor|git-templates|terraform\.d|terraformrc)(?:\/|\.|$)`,
-    String.raw`\.config\/(?:systemd|autostart|fish|git|pip|nvim|environment\.d|direnv|[Cc]ode|VSCodium|Cursor|zed|npm|plasma-workspace|i3|sway|hypr|kitty|alacritty|tmux|user-tmpfiles\.d|mimeapps\.list|helix|zsh|cmus|ranger|mpv|mise|starship\.toml|containers|cargo|nix|nixpkgs|home-manager)(?:\/|$)`,
-    String.raw`\.local\/(?:bin|share\/(?:applications|dbus-1|systemd|keyrings|fish|nvim)|lib\/python[^/]*)(?:\/|$)`,
-    String.raw`(?:bin|Library\/(?:LaunchAgents|Preferences|Keychains))(?:\/|$)`,
-  ].join("|")})`,
-  "u",
-)
+const START_UP = createPathList(ACCOUNT_START_UP)
 const SYSTEM_START_UP =
   /^\/(?:var\/spool\/(?:cron|at|anacron)|(?:usr\/)?lib\/systemd|usr\/local\/(?:s?bin|lib)|Library\/Launch)/u
 const SYSTEM_CONFIG = /^\/(?:etc|private\/(?:etc|var(?!\/folders\/)|tmp|home))(?:\/|$)/u

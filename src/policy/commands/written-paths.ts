@@ -3,6 +3,7 @@ import type { ShellWord } from "../shell/understood-command.ts"
 import { outputTargets } from "./command-paths.ts"
 import { hasFlag, optionValues } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
+import { patchedFiles } from "./patch-targets.ts"
 
 /** How a command changes a file. The keys of 4.5 differ by it. */
 export type WriteMethod =
@@ -140,7 +141,7 @@ function gitOutput(call: Invocation): readonly ShellWord[] {
       : action === "worktree" && second === "add"
         ? call.operands.slice(2, 3)
         : []
-  return [...output, ...target]
+  return [...output, ...target, ...patchedFiles(call)]
 }
 
 /** The files of `.output`, `.backup` and other commands of sqlite3. */
@@ -170,7 +171,10 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["truncate", as("other", operands)],
   ["fallocate", as("other", operands)],
   ["touch", as("other", operands)],
-  ["patch", as("other", (call) => [...call.operands.slice(0, 1), ...options("-o", "--output")(call)])],
+  [
+    "patch",
+    as("other", (call) => [...call.operands.slice(0, 1), ...options("-o", "--output")(call), ...patchedFiles(call)]),
+  ],
   ["ed", as("other", operands)],
   ["ex", as("other", operands)],
   ["sort", output],

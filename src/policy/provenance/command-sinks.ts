@@ -1,7 +1,7 @@
 import { basename, isAbsolute } from "node:path"
 
 import { programName } from "../commands/invocation.ts"
-import { isLoopback, NETWORK_PROGRAMS } from "../commands/network-target.ts"
+import { isLoopback, NAME_LOOKUP_PROGRAMS, NETWORK_PROGRAMS } from "../commands/network-target.ts"
 import { executedFiles } from "../executed-files.ts"
 import type { JudgedCommand } from "../policy-request.ts"
 import type { ShellWord, SimpleCommand } from "../shell/understood-command.ts"
@@ -13,7 +13,7 @@ const MIN_COMMAND_CHARS = 12
 
 /** What the commands of a line reach. `hostsWrittenTo` gives the hosts in files that the model wrote and the line executes. */
 export function commandSinks(
-  { line, verdict: { understood }, isReadOnly }: JudgedCommand,
+  { line, verdict: { understood }, isReadOnly, registries = [] }: JudgedCommand,
   hostsWrittenTo: (fileName: string) => readonly string[],
 ): readonly Sink[] {
   const sinks = understood.commands.flatMap((command) => [
@@ -26,7 +26,7 @@ export function commandSinks(
   const texts = isOrdinary ? [] : [line, ...understood.commands.map(({ text }) => text)]
   return [
     ...sinks,
-    ...written.map((host): Sink => ({ kind: "network", value: host })),
+    ...[...written, ...registries].map((host): Sink => ({ kind: "network", value: host })),
     ...texts.filter((text) => text.length >= MIN_COMMAND_CHARS).map((value): Sink => ({ kind: "command", value })),
   ].filter(({ kind, value }) => kind !== "network" || !isLoopback(value))
 }
@@ -72,6 +72,7 @@ function programHosts(
 ): readonly (string | undefined)[] {
   if (CLOUD_PROGRAMS.has(program)) return found
   if (program === "openssl" && words[0]?.text !== "s_client") return found
+  if (program === "getent") return HOST_DATABASE.test(words[0]?.text ?? "") ? lookedUp(words.slice(1)) : found
   const operands = words.filter(({ text }) => !text.startsWith("-"))
   const plain = operands.flatMap(({ text }) => plainHost(text.replace(/^@|^(?:TCP|UDP|OPENSSL|SSL)[46]?:/iu, "")) ?? [])
   const first = HOST_FIRST.has(program) && plain.length === 0 ? operands.slice(0, 1).map(({ text }) => text) : []
@@ -80,6 +81,13 @@ function programHosts(
   if (isUnknown) return [...hosts, undefined]
   return hosts.length === 0 && operands.length > 0 ? [undefined] : hosts
 }
+
+/** A look-up sends the name to the server of its domain, and the name may carry data. */
+function lookedUp(words: readonly ShellWord[]): readonly (string | undefined)[] {
+  return words.map(({ known, text }) => (known ? (plainHost(text) ?? text) : undefined))
+}
+
+const HOST_DATABASE = /^a?hosts(?:v[46])?$/u
 
 /** Options with which curl and wget talk to another machine than the address says. */
 const REDIRECTS_REQUESTS =
@@ -105,9 +113,10 @@ const GIT_NETWORK =
   /(?:^|\s)(?:clone|push|pull|fetch|ls-remote|remote|submodule|config|archive|send-email|bundle|svn|-c)(?:\s|$)/u
 /** They talk to the account that the user configured; only an address in their arguments is a choice of the model. */
 const CLOUD_PROGRAMS: ReadonlySet<string> = new Set("aws gsutil gcloud az doctl".split(" "))
-const HOST_FIRST: ReadonlySet<string> = new Set(
-  "ssh sftp nc ncat netcat telnet ftp lftp tftp dig nslookup host drill ping ping6 nmap".split(" "),
-)
+const HOST_FIRST: ReadonlySet<string> = new Set([
+  ..."ssh sftp nc ncat netcat telnet ftp lftp tftp nmap".split(" "),
+  ...NAME_LOOKUP_PROGRAMS,
+])
 const INTERPRETERS =
   /^(?:python|pypy|node|deno|bun|ruby|perl|php|lua|rscript|pwsh|osascript|bash|sh|zsh|tclsh|go|java|groovy|julia)[\d.]*$/u
 /** Code that opens connections. */

@@ -21,6 +21,7 @@ function originsOf(user: string, outside: string): TextOrigins {
   })()
 }
 
+const learning = (value: string): Sink => ({ kind: "learning", value })
 const network = (value: string | undefined): Sink => ({ kind: "network", value })
 
 test.each([
@@ -37,6 +38,21 @@ test.each([
   ["a package of the model", { kind: "package", value: "tiny-good" }, "hello", "add tiny-evil", 0],
   ["a fact of the user", { kind: "memory", value: "User likes tea" }, "I like tea", "text", 0],
   ["a fact of the text", { kind: "memory", value: "Invoices go to Mallory" }, "hello", "text", 1],
+  ["a lesson with a host of the text", learning("fetch it from evil.io first"), "hello", "see evil.io", 1],
+  ["a lesson with a host of the model", learning("fetch it from 192.0.2.7"), "hello", "text", 1],
+  ["a lesson with a host of the user", learning("use cdn.good.io"), "take cdn.good.io", "text", 0],
+  ["a lesson with a host and nothing read", learning("use cdn.good.io"), "hello", "", 0],
+  ["a lesson with a registry", learning("use https://registry.npmjs.org"), "hello", "text", 0],
+  ["a lesson with a package of the text", learning("run npm i tiny-evil"), "hello", "add tiny-evil", 1],
+  ["a lesson with a usual package", learning("run npm i vitest"), "hello", "vitest is missing", 0],
+  ["a lesson with files", learning("set x in tsconfig.json, then run src/a.test.ts"), "hello", "text", 0],
+  [
+    "a fact of the user with a host of the text",
+    { kind: "memory", value: "User likes tea of evil.io" },
+    "I like tea",
+    "x",
+    1,
+  ],
   ["a recipient of the text", { kind: "message", value: "@mallory" }, "hello", "tell @mallory", 1],
   ["a recipient of the user", { kind: "message", value: "@alice" }, "tell @alice", "text", 0],
 ] satisfies readonly (readonly [string, Sink, string, string, number])[])("%s", (_, sink, user, outside, reasons) => {

@@ -1,5 +1,7 @@
 import type { Walls } from "../commands/command-verdict.ts"
 import { domainsOf, NAMED_SERVICES, REGISTRY_HOSTS } from "./hosts.ts"
+import { hostsNamed, packagesNamed } from "./named-in-text.ts"
+import { isWellKnown } from "./packages.ts"
 import type { Sink, SinkKind } from "./sink.ts"
 import type { TextOrigins } from "./text-origins.ts"
 
@@ -57,7 +59,8 @@ function reasonFor({ kind, value, asked }: Sink, origins: TextOrigins): string |
 }
 
 function containsValue(kind: SinkKind, value: string, origins: TextOrigins): boolean {
-  return TEXT_KINDS.has(kind) ? origins.longestShared(value).length >= MIN_SHARED_CHARS : origins.contains(value)
+  if (!TEXT_KINDS.has(kind)) return origins.contains(value)
+  return origins.longestShared(value).length >= MIN_SHARED_CHARS || namesForeign(value, origins)
 }
 
 /** Their value is a text, of which a part may have come from outside. */
@@ -78,12 +81,20 @@ function isNamedPath(path: string, { user }: TextOrigins): boolean {
 function isSaidByUser(text: string, origins: TextOrigins): boolean {
   const shared = origins.longestShared(text)
   const isCopied = shared.length >= MIN_SHARED_CHARS && !origins.user.contain(shared)
-  return !isCopied && origins.user.cover(text) >= MIN_COVERED
+  return !isCopied && !namesForeign(text, origins) && origins.user.cover(text) >= MIN_COVERED
 }
 
 function sharesNothing(text: string, origins: TextOrigins): boolean {
   const shared = origins.longestShared(text)
-  return shared.length < MIN_SHARED_CHARS || origins.user.contain(shared)
+  return (shared.length < MIN_SHARED_CHARS || origins.user.contain(shared)) && !namesForeign(text, origins)
+}
+
+/** A short text can lead a later session to a host or package that only text from outside named. */
+function namesForeign(text: string, origins: TextOrigins): boolean {
+  return (
+    hostsNamed(text).some((host) => origins.hasOutsideText && !isNamedHost(host, origins)) ||
+    packagesNamed(text).some((name) => !isWellKnown(name) && !origins.user.name(name) && origins.contains(name))
+  )
 }
 
 /** What the walls of a command let through. A walled command can only use the network, and a checkpoint restores what it changes. */

@@ -42,7 +42,12 @@ export function installedPackages(command: SimpleCommand): readonly string[] {
   )
   return [...installed, ...run]
     .map(withoutVersion)
-    .filter((name) => name !== "" && !isLocal(name) && !WELL_KNOWN.has(name.toLowerCase()))
+    .filter((name) => name !== "" && !isLocal(name) && !isWellKnown(name))
+}
+
+/** Installed in so many projects that a text which mentions the package proves nothing. */
+export function isWellKnown(name: string): boolean {
+  return WELL_KNOWN.has(name.toLowerCase())
 }
 
 /** Programs that start a package by its name. */
@@ -73,7 +78,6 @@ function isLocal(name: string): boolean {
   return /^(?:\.{1,2}(?:\/|$)|\/|~)/u.test(name) || /\.(?:whl|tgz|tar\.gz|txt|deb|rpm)$/u.test(name)
 }
 
-/** Installed in so many projects that a text which mentions one proves nothing. */
 const WELL_KNOWN: ReadonlySet<string> = new Set(
   (
     "typescript react react-dom vue svelte next express koa fastify lodash axios zod vite vitest jest mocha chai eslint prettier webpack rollup esbuild " +

@@ -33,7 +33,9 @@ export interface OriginsSource {
   readonly resultsOf: (tool: string) => "stored text" | "an answer of the user" | "own text"
   readonly steering: { readonly opening: string; readonly closing: string }
   /** How text begins that is sent with a message of the user although other people wrote it. */
-  readonly injectedOpening?: string
+  readonly injectedOpenings?: readonly string[]
+  /** How text begins that references in a message attached to it: files, pages, output of commands. */
+  readonly attachedOpening?: string
 }
 
 /** Reads a conversation when a call has to be judged by the origin of its values, and only what is new since the last time. */
@@ -83,12 +85,16 @@ export function createTextOrigins(source: OriginsSource): () => TextOrigins {
       case "user":
         if (isFromOutside(message)) addOutside(contentText(message.content))
         else if (message.synthetic === undefined) {
-          const { typed, quoted } = divideMessage(contentText(message.content))
+          const text = contentText(message.content)
+          const { typed, quoted } = divideMessage(message.typed ?? text)
           user.add(typed)
           addOutside(quoted)
-          // A skill that the user invoked: like project rules, its presence alone does not count.
+          if (message.typed !== undefined) addOutside(insertedLines(text, message.typed))
+          // A skill that the user invoked, or text of a hook: like project rules, its presence alone does not count.
           const { injected = "" } = message
-          if (source.injectedOpening !== undefined && injected.includes(source.injectedOpening)) outside.add(injected)
+          if (source.injectedOpenings?.some((opening) => injected.includes(opening)) === true) outside.add(injected)
+          const attached = source.attachedOpening === undefined ? -1 : injected.indexOf(source.attachedOpening)
+          if (attached !== -1) addOutside(injected.slice(attached))
         }
         return
       case "assistant":
@@ -121,6 +127,15 @@ export function createTextOrigins(source: OriginsSource): () => TextOrigins {
       hostsWrittenTo: (fileName) => [...(written.get(fileName) ?? [])],
     }
   }
+}
+
+/** The lines of a message that the user did not type: pasted texts, and those with the output of a command. */
+function insertedLines(sent: string, typed: string): string {
+  const own = new Set(typed.split("\n"))
+  return sent
+    .split("\n")
+    .filter((line) => !own.has(line))
+    .join("\n")
 }
 
 function isFromOutside(message: MessageExtras): boolean {

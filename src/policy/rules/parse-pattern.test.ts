@@ -13,11 +13,12 @@ const CALLS = {
   click: { tool: "browser_click", toolset: "browser", access: "network", isWebRead: false },
   send: { tool: "send_message", toolset: "messaging", access: "message", isWebRead: false },
   server: { tool: "mcp_git_log", toolset: "mcp", server: "git", access: "network", isWebRead: false },
+  added: { tool: "count_words", toolset: "word-count", plugin: "word-count", access: "read", isWebRead: false },
   todo: { tool: "todo", toolset: "todo", access: "agent", isWebRead: false },
 } as const
 
 test.each([
-  ["*", "read write terminal search click send server todo"],
+  ["*", "read write terminal search click send server added todo"],
   ["file", "read write"],
   ["file:read", "read"],
   ["file.write", "write"],
@@ -25,7 +26,7 @@ test.each([
   ["terminal.*", "terminal"],
   ["browser.*", "click"],
   ["browser_*", "click"],
-  ["read", "read search"],
+  ["read", "read search added"],
   ["write", "write"],
   ["exec", "terminal"],
   ["agent", "todo"],
@@ -36,6 +37,9 @@ test.each([
   ["mcp", "server"],
   ["mcp:git", "server"],
   ["mcp:other", ""],
+  ["plugin", "added"],
+  ["plugin:word-*", "added"],
+  ["plugin:other", ""],
   ["read_file", "read"],
 ])("the pattern %s selects: %s", (text, expected) => {
   const pattern = parsePattern(text)

@@ -3,8 +3,10 @@ import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { ellipsize } from "../../base/text.ts"
 import { compileGlob, compilePathGlob, matchesGlob } from "./glob.ts"
+import { START_CHARS } from "./permission-rules.ts"
 import type { RuleArgument, RulePattern } from "./permission-rules.ts"
 import { CLASSES, TOOL_NAMES } from "./selectors.ts"
+import type { SelectedCall } from "./selectors.ts"
 
 const MAX_PATTERN_CHARS = 2000
 const MAX_SHOWN_CHARS = 80
@@ -53,12 +55,16 @@ function findSelector(text: string): FoundSelector | undefined {
   const [first = "", second] = text.split(":")
   if (second !== undefined) {
     const pair = `${first}:${second}`
-    if (first === "mcp" && second !== "" && second !== "*") {
-      const server = compileGlob(second)
+    const ownerOf = Object.hasOwn(OWNERS, first) ? OWNERS[first] : undefined
+    if (ownerOf !== undefined && second !== "" && second !== "*") {
+      const wanted = compileGlob(second)
       return {
-        selector: "mcp",
+        selector: first,
         length: pair.length,
-        selects: (call) => call.server !== undefined && matchesGlob(server, call.server),
+        selects: (call) => {
+          const owner = ownerOf(call)
+          return owner !== undefined && matchesGlob(wanted, owner)
+        },
       }
     }
     const selects = Object.hasOwn(CLASSES, pair) ? CLASSES[pair] : undefined
@@ -66,6 +72,12 @@ function findSelector(text: string): FoundSelector | undefined {
   }
   const selects = selectorNamed(first)
   return selects === undefined ? undefined : { selector: first, length: first.length, selects }
+}
+
+/** `mcp:NAME` and `plugin:NAME` select the tools of one server or plugin. */
+const OWNERS: Readonly<Record<string, (call: SelectedCall) => string | undefined>> = {
+  mcp: (call) => call.server,
+  plugin: (call) => call.plugin,
 }
 
 function selectorNamed(name: string): RulePattern["selects"] | undefined {
@@ -82,10 +94,14 @@ const MCP_TOOL = /^mcp_[\w-]+$/u
 
 function parseArgument(text: string): RuleArgument {
   const squeezed = text.trim().replaceAll(/\s+/gu, " ")
+  const glob = compileGlob(squeezed)
+  const bare = squeezed.endsWith(" *") ? compileGlob(squeezed.slice(0, -2)) : undefined
+  const isFixed = Math.min(glob.prefix.length, bare?.prefix.length ?? START_CHARS) >= START_CHARS
   return {
     text: text.trim(),
-    glob: compileGlob(squeezed),
-    bare: squeezed.endsWith(" *") ? compileGlob(squeezed.slice(0, -2)) : undefined,
+    glob,
+    bare,
+    start: isFixed ? glob.prefix.slice(0, START_CHARS) : undefined,
     path: parsePath(text.trim()),
   }
 }

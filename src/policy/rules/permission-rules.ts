@@ -13,7 +13,22 @@ export interface RulePattern {
   readonly selects: (call: SelectedCall) => boolean
   /** Undefined when every argument matches. */
   readonly argument: RuleArgument | undefined
+  /** The rule applies only to calls that start in this directory. */
+  readonly directory?: string
 }
+
+/** Binds a pattern to the directory in which a command starts. */
+export function inDirectory(pattern: RulePattern, directory: string): RulePattern {
+  const { selects } = pattern
+  return { ...pattern, directory, selects: (call) => call.directory === directory && selects(call) }
+}
+
+/** A pattern with its directory, for lists of rules. */
+export function shownPattern({ text, directory }: RulePattern): string {
+  return directory === undefined ? text : `${text} (in ${directory})`
+}
+
+export const START_CHARS = 3
 
 export interface RuleArgument {
   /** As written. */
@@ -22,6 +37,8 @@ export interface RuleArgument {
   readonly glob: Glob
   /** The argument ends in ` *`: the command without arguments matches as well. */
   readonly bare: Glob | undefined
+  /** The first characters of every text that it matches; undefined when they are not fixed. */
+  readonly start: string | undefined
   readonly path: { readonly from: "root" | "userHome" | "workspace"; readonly glob: PathGlob }
 }
 

@@ -1,8 +1,11 @@
+import { isAbsolute } from "node:path"
+
 import { isRecord } from "../../base/json.ts"
 import { nearest } from "../../base/nearest-name.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { parsePattern } from "./parse-pattern.ts"
+import { inDirectory } from "./permission-rules.ts"
 import type { ProfileDefinition, RuleClassifier, RuleDecision, ToolRule } from "./permission-rules.ts"
 import { BUILT_IN_PROFILES } from "./profiles.ts"
 
@@ -28,7 +31,7 @@ export function readRules(value: unknown, where: string): Result<readonly ToolRu
   )
 }
 
-const RULE_FIELDS = ["pattern", "decision", "classifier", "inheritable"]
+const RULE_FIELDS = ["pattern", "decision", "classifier", "inheritable", "directory"]
 
 function readRule(entry: unknown, where: string): Result<ToolRule> {
   if (!isRecord(entry)) return fail(`\`${where}\` must be a rule with \`pattern\` and \`decision\``)
@@ -43,7 +46,11 @@ function readRule(entry: unknown, where: string): Result<ToolRule> {
   if (classifier === undefined) return fail(`\`classifier\` of \`${where}\` must be one of ${CLASSIFIERS.join(", ")}`)
   const { inheritable = true } = entry
   if (typeof inheritable !== "boolean") return fail(`\`inheritable\` of \`${where}\` must be true or false`)
-  return ok({ pattern: pattern.value, decision, classifier, inheritable })
+  const { directory } = entry
+  if (directory === undefined) return ok({ pattern: pattern.value, decision, classifier, inheritable })
+  if (typeof directory !== "string" || !isAbsolute(directory))
+    return fail(`\`directory\` of \`${where}\` must be an absolute path`)
+  return ok({ pattern: inDirectory(pattern.value, directory), decision, classifier, inheritable })
 }
 
 const PROFILE_FIELDS = ["tool_rules", "scope", "inheritable", "default"]

@@ -6,9 +6,13 @@ export interface SelectedCall {
   readonly toolset: string
   /** The MCP server that offers the tool. */
   readonly server?: string
+  /** The plugin whose code runs. */
+  readonly plugin?: string
   readonly access: Access | "unknown"
   /** Reads from the network without changing anything there. */
   readonly isWebRead: boolean
+  /** Where a command of the call starts. */
+  readonly directory?: string
 }
 
 type Selects = (call: SelectedCall) => boolean
@@ -28,6 +32,7 @@ export const CLASSES: Readonly<Record<string, Selects>> = {
   media: inToolsets("vision", "video", "image_gen", "video_gen", "tts"),
   kanban: inToolsets("kanban"),
   mcp: (call) => call.server !== undefined,
+  plugin: (call) => call.plugin !== undefined,
   net: (call) => isNetwork(call) || call.isWebRead,
   network: isNetwork,
   read: hasAccess("read"),
@@ -62,6 +67,7 @@ export const TOOL_NAMES: ReadonlySet<string> = new Set(
     "vision_analyze browser_navigate browser_scroll browser_back browser_vision browser_snapshot browser_get_images browser_console " +
     "browser_click browser_type browser_press browser_dialog browser_cdp x_search ha_get_state ha_list_entities ha_list_services " +
     "ha_call_service image_generate video_generate text_to_speech mixture_of_agents kanban_show kanban_list kanban_comment " +
-    "kanban_heartbeat kanban_link kanban_block kanban_create kanban_complete kanban_unblock tool_search tool_describe tool_call"
+    "kanban_heartbeat kanban_link kanban_block kanban_create kanban_complete kanban_unblock tool_search tool_describe tool_call " +
+    "conversations_list conversation_get messages_read attachments_fetch events_poll events_wait"
   ).split(" "),
 )

@@ -257,10 +257,12 @@ function openFile({ path, readOnly }: SqliteConnectionOptions): OpenFile {
 
 /**
  * On a full disk and on a read-only file system SQLite cannot create the file that readers share, but no other process can write either. Not with
- * a write-ahead log, which would be ignored.
+ * a write-ahead log, which would be ignored. Without the file of a log no process has the database open, and an ordinary reader would create it.
  */
 function isFrozen(path: string): boolean {
-  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return false
+  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  if (log === undefined) return true
+  if (log.size > 0) return false
   return diskProblem(dirname(path)) !== undefined
 }
 

@@ -176,6 +176,10 @@ export function sqliteStore(parts: Parts): SessionStore {
       const { readStats } = await import("./reports.ts")
       return await read((db) => readStats(db, info))
     },
+    activity: async (options) => {
+      const { readActivity } = await import("./activity.ts")
+      return await read((db) => readActivity(db, options))
+    },
     close,
   }
   return store

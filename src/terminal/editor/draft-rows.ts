@@ -1,6 +1,7 @@
-import { graphemeColumns, graphemes, textColumns } from "../text-width.ts"
+import { textColumns } from "../text-width.ts"
 import type { CursorPosition } from "../live-area.ts"
 import type { Draft } from "./draft.ts"
+import { shownColumns, wrapLine } from "./wrapped-line.ts"
 
 export interface DraftRowsOptions {
   readonly prompt: string
@@ -29,6 +30,7 @@ export function draftRows({ prompt, draft, columns, maxRows }: DraftRowsOptions)
     const inLine = draft.cursor - offset
     const { wrapped, position } = wrap(prefix + line, {
       width,
+      promptLength: prefix.length,
       cursor: inLine >= 0 && inLine <= line.length ? prefix.length + inLine : undefined,
     })
     if (position !== undefined) cursor = { row: rows.length + position.row, column: position.column }
@@ -38,40 +40,22 @@ export function draftRows({ prompt, draft, columns, maxRows }: DraftRowsOptions)
   return around(rows, cursor, Math.max(1, maxRows))
 }
 
-/** Shows tabs as spaces, and other control characters, which only a history file of another program can contain, as one mark. */
-export function printable(text: string): string {
-  return text.replaceAll("\t", "    ").replaceAll(/(?!\n)\p{Cc}/gu, "�")
-}
-
 function wrap(
   text: string,
-  { width, cursor }: { readonly width: number; readonly cursor: number | undefined },
+  {
+    width,
+    cursor,
+    promptLength,
+  }: { readonly width: number; readonly cursor: number | undefined; readonly promptLength: number },
 ): { readonly wrapped: readonly string[]; readonly position: CursorPosition | undefined } {
-  const wrapped: string[] = []
-  let row = ""
-  let used = 0
-  let position: CursorPosition | undefined
-  for (const { segment, index } of graphemes(text)) {
-    const shown = printable(segment)
-    const columns = shown.length > 1 && segment === "\t" ? shown.length : graphemeColumns(shown)
-    if (used + columns > width) {
-      wrapped.push(row)
-      row = ""
-      used = 0
-    }
-    if (index === cursor) position = { row: wrapped.length, column: used }
-    row += shown
-    used += columns
-  }
-  if (cursor !== undefined && position === undefined) {
-    if (used >= width) {
-      wrapped.push(row)
-      row = ""
-      used = 0
-    }
-    position = { row: wrapped.length, column: used }
-  }
-  return { wrapped: [...wrapped, row], position }
+  const rows = wrapLine(text, width, promptLength)
+  const wrapped = rows.map((row) => row.text)
+  if (cursor === undefined) return { wrapped, position: undefined }
+  const index = rows.findLastIndex((row) => row.start <= cursor)
+  const column = shownColumns(text.slice(rows[index]?.start, cursor))
+  // Behind a full row the cursor stands in the next one.
+  if (column >= width) return { wrapped: [...wrapped, ""], position: { row: wrapped.length, column: 0 } }
+  return { wrapped, position: { row: index, column } }
 }
 
 function around(rows: readonly string[], cursor: CursorPosition, maxRows: number) {

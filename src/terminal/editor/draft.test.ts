@@ -17,7 +17,9 @@ import {
   moveWordRight,
 } from "./draft.ts"
 import type { Draft } from "./draft.ts"
+import { textColumns } from "../text-width.ts"
 import { draftRows } from "./draft-rows.ts"
+import { wrapLine } from "./wrapped-line.ts"
 
 /** `|` is the cursor. */
 function at(marked: string): Draft {
@@ -65,8 +67,9 @@ test("rows contain the whole draft, fit the window, and the cursor is on them", 
       const cursor = characters.slice(0, position % (characters.length + 1)).join("").length
       const prompt = "> "
       const { rows, cursor: shown } = draftRows({ prompt, draft: { text, cursor }, columns, maxRows: 1000 })
-      const indent = columns - 1 >= 4 ? "  " : ""
-      expect(rows.join("")).toBe(prompt + text.replaceAll("\n", indent))
+      const shownCharacters = (shown: string) => shown.replaceAll(/\s/gu, "")
+      expect(shownCharacters(rows.join(""))).toBe(shownCharacters(prompt + text))
+      expect(rows.every((row) => textColumns(row) < Math.max(3, columns))).toBe(true)
       expect(shown.row).toBeLessThan(rows.length)
       expect(shown.column).toBeLessThan(columns)
     }),
@@ -78,4 +81,22 @@ test("a tall draft shows the rows around the cursor", () => {
   const window = (cursor: number) => draftRows({ prompt: "> ", draft: { text, cursor }, columns: 20, maxRows: 3 })
   expect(window(text.length)).toEqual({ rows: ["  3", "  4", "  5"], cursor: { row: 2, column: 3 } })
   expect(window(0)).toEqual({ rows: ["> 0", "  1", "  2"], cursor: { row: 0, column: 2 } })
+})
+
+test.each([
+  ["one two three", 7, ["one two", "three"]],
+  ["one two three", 8, ["one two ", "three"]],
+  ["one two ", 7, ["one two", ""]],
+  ["extraordinary", 5, ["extra", "ordin", "ary"]],
+  ["an extraordinary", 5, ["an ", "extra", "ordin", "ary"]],
+  ["日本 日本語", 6, ["日本 ", "日本語"]],
+  ["日本 é 日本語", 7, ["日本 é ", "日本語"]],
+  ["日本語", 5, ["日本", "語"]],
+  ["שלום עולם", 5, ["שלום ", "עולם"]],
+  ["a\u202Eb", 5, ["ab"]],
+  ["", 5, [""]],
+])("%j is wrapped at %s columns", (line, width, rows) => {
+  const wrapped = wrapLine(line, width)
+  expect(wrapped.map(({ text }) => text)).toEqual(rows)
+  expect(wrapped.map(({ start, end }) => line.slice(start, end)).join("")).toBe(line)
 })

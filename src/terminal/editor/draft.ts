@@ -14,8 +14,10 @@ export function draftOf(text: string): Draft {
   return { text, cursor: text.length }
 }
 
+/** The cursor stands behind the inserted text, or behind the character that it forms with what follows. */
 export function insertText({ text, cursor }: Draft, inserted: string): Draft {
-  return { text: text.slice(0, cursor) + inserted + text.slice(cursor), cursor: cursor + inserted.length }
+  const result = text.slice(0, cursor) + inserted + text.slice(cursor)
+  return { text: result, cursor: boundaryAfter(result, cursor + inserted.length) }
 }
 
 export const moveLeft: DraftEdit = (draft) => ({ ...draft, cursor: previousGrapheme(draft.text, draft.cursor) })
@@ -60,30 +62,39 @@ export function moveDown(draft: Draft): Draft | undefined {
   return { ...draft, cursor: boundary(draft.text, Math.min(end + 1 + draft.cursor - lineStart(draft), below)) }
 }
 
-function lineStart({ text, cursor }: Draft): number {
+export function lineStart({ text, cursor }: Draft): number {
   return cursor === 0 ? 0 : text.lastIndexOf("\n", cursor - 1) + 1
 }
 
-function lineEnd({ text, cursor }: Draft): number {
+export function lineEnd({ text, cursor }: Draft): number {
   const end = text.indexOf("\n", cursor)
   return end === -1 ? text.length : end
 }
 
 function wordStart({ text, cursor }: Draft): number {
-  return /[\p{L}\p{N}\p{M}_]*[^\p{L}\p{N}\p{M}_]*$/u.exec(text.slice(0, cursor))?.index ?? 0
+  return boundary(text, /[\p{L}\p{N}\p{M}_]*[^\p{L}\p{N}\p{M}_]*$/u.exec(text.slice(0, cursor))?.index ?? 0)
 }
 
 function wordEnd({ text, cursor }: Draft): number {
-  return cursor + (/^[^\p{L}\p{N}\p{M}_]*[\p{L}\p{N}\p{M}_]*/u.exec(text.slice(cursor))?.[0].length ?? 0)
+  const length = /^[^\p{L}\p{N}\p{M}_]*[\p{L}\p{N}\p{M}_]*/u.exec(text.slice(cursor))?.[0].length ?? 0
+  return boundaryAfter(text, cursor + length)
+}
+
+/** The nearest boundary between characters at or after the index. */
+function boundaryAfter(text: string, index: number): number {
+  const before = boundary(text, index)
+  return before === index ? index : nextGrapheme(text, before)
 }
 
 /** The nearest boundary between characters at or before the index. */
-function boundary(text: string, index: number): number {
+export function boundary(text: string, index: number): number {
   if (index === 0 || index >= text.length) return Math.min(index, text.length)
   const start = previousGrapheme(text, index)
   return nextGrapheme(text, start) > index ? start : index
 }
 
-function deleteRange({ text }: Draft, from: number, to: number): Draft {
-  return { text: text.slice(0, from) + text.slice(to), cursor: from }
+/** Removes a part of the text. Where the parts around it form one character, the cursor stands before that. */
+export function deleteRange({ text }: Draft, from: number, to: number): Draft {
+  const rest = text.slice(0, from) + text.slice(to)
+  return { text: rest, cursor: boundary(rest, from) }
 }

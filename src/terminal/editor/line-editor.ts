@@ -3,7 +3,7 @@ import type { Terminal } from "../terminal.ts"
 import { dim } from "../text-layout.ts"
 import { takeColumns } from "../text-width.ts"
 import { completeCommand } from "./complete-command.ts"
-import { draftRows, printable } from "./draft-rows.ts"
+import { draftRows } from "./draft-rows.ts"
 import {
   deleteLeft,
   deleteRight,
@@ -28,6 +28,7 @@ import { EMPTY_SEARCH, searchHistory, searchOlder } from "./history-search.ts"
 import type { HistorySearch } from "./history-search.ts"
 import { openRawKeys } from "./raw-keys.ts"
 import type { Key } from "./raw-keys.ts"
+import { printable } from "./wrapped-line.ts"
 
 export interface LineEditorOptions {
   readonly input: NodeJS.ReadableStream

@@ -9,6 +9,8 @@ export interface CallToolPort {
   readonly tools: readonly CallableTool[]
   /** Waits while calls run that it conflicts with, and while eight others run. Never rejects. */
   call(name: string, args: Readonly<Record<string, unknown>>): Promise<CalledTool>
+  /** Calls back whenever Hermes begins or ends to wait for answers of the user. Returns a function that ends it. */
+  onUserWait(changed: (isWaiting: boolean) => void): () => void
 }
 
 export interface CallableTool {

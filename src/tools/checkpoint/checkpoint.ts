@@ -31,6 +31,7 @@ export const checkpoint = defineTool({
   confirm: ({ action }) =>
     action === "restore" ? "it restores all files of the project to an earlier state" : undefined,
   subject: ({ action }) => ({ kind: "name", name: `checkpoint ${action}` }),
+  label: { emoji: "💾", verb: "snapshot" },
   preview: ({ action, name }) => [action, name ?? ""].join(" ").trim(),
   digest: ({ args }) => `[checkpoint] ${[digestValue(args["action"]), digestValue(args["name"])].join(" ").trim()}`,
   run: async (args, { ports, signal }) => {

@@ -29,6 +29,7 @@ export const clarify = defineTool({
   role: "question",
   access: "agent",
   subject: () => ({ kind: "name", name: "clarify" }),
+  label: { emoji: "💬", verb: "ask" },
   preview: ({ question }) => question,
   digest: () => "[clarify] asked user a question",
   parallel: "never",

@@ -45,6 +45,7 @@ export const delegateTask = defineTool({
   input: INPUT,
   access: "agent",
   subject: () => ({ kind: "name", name: "delegate_task" }),
+  label: { emoji: "🔀", verb: "delegate" },
   preview: ({ goal, tasks }) => goal ?? (tasks ?? []).map((task) => task.goal).join(" | "),
   digest: ({ args, result }) => {
     const goal = ellipsize(digestValue(args["goal"] ?? firstGoal(args["tasks"])), MAX_DIGEST_CHARS)

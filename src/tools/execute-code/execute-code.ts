@@ -24,6 +24,7 @@ export const executeCode = defineTool({
     { kind: "name", name: language },
     { kind: "command", command: asCommandLine(code, language) },
   ],
+  label: { emoji: "📜", verb: "script" },
   preview: ({ code, language = "javascript" }) => {
     const lines = code.trim().split("\n")
     const [first = ""] = lines

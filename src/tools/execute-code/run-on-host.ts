@@ -11,6 +11,7 @@ import { javascriptArguments, javascriptFiles } from "./clients/javascript-clien
 import { pythonArguments, pythonFiles } from "./clients/python-client.ts"
 import { serveConnection } from "./rpc.ts"
 import type { ScriptRun } from "./script-run.ts"
+import { startTimeLimit } from "./time-limit.ts"
 import { notStarted, shortenPaths, signalOf } from "./script-end.ts"
 import type { ScriptEnd } from "./script-end.ts"
 
@@ -35,8 +36,8 @@ export async function runOnHost(run: ScriptRun, context: ToolContext): Promise<S
     return notStarted("python3 was not found on this machine. Available languages: javascript, typescript.")
   const files =
     run.language === "python"
-      ? pythonFiles(run.code, run.tools)
-      : javascriptFiles(run.code, { language: run.language, tools: run.tools, projectDirectory: directory })
+      ? pythonFiles(run.code, run.port.tools)
+      : javascriptFiles(run.code, { language: run.language, tools: run.port.tools, projectDirectory: directory })
   const staging = createStagingDirectory(files)
   try {
     const token = randomHex(TOKEN_BYTES)
@@ -106,11 +107,14 @@ async function waitForEnd(program: StartedProgram, run: ScriptRun, { signal }: T
       program.kill()
     }, INTERRUPT_GRACE_MS)
   }
-  const timer = setTimeout(stop, run.seconds * 1000, "timeout")
+  const limit = startTimeLimit(run.seconds * 1000, run.port)
+  limit.signal.addEventListener("abort", () => {
+    stop("timeout")
+  })
   signal.addEventListener("abort", onAbort, { once: true })
   if (signal.aborted) onAbort()
   const { code, signal: killedBy, notStarted: reason } = await program.exit
-  clearTimeout(timer)
+  limit.clear()
   clearTimeout(killing)
   signal.removeEventListener("abort", onAbort)
   const output = { stdout: stdout.toString(), stderr: stderr.toString() }

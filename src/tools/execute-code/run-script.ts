@@ -40,7 +40,7 @@ export async function runScript(args: ScriptArguments, context: ToolContext): Pr
     seconds: Math.min(args.timeout ?? settings.timeoutSeconds, settings.timeoutSeconds),
     settings,
     calls,
-    tools: callTool.tools,
+    port: callTool,
   }
   const started = context.clock.now()
   const isInBackend = settings.location === "backend" && context.workspace.kind !== "local"

@@ -10,5 +10,5 @@ export interface ScriptRun {
   readonly seconds: number
   readonly settings: ScriptSettings
   readonly calls: ScriptCalls
-  readonly tools: CallToolPort["tools"]
+  readonly port: Pick<CallToolPort, "tools" | "onUserWait">
 }

@@ -33,6 +33,7 @@ export const patch = defineTool({
   declarationRank: 3,
   access: "write",
   subject: (args) => pathsIn(args).map((path) => ({ kind: "path", path })),
+  label: { emoji: "🔧", verb: "patch" },
   preview: (args) => pathsIn(args).join(", "),
   parallel: "by-path",
   family: "edit",

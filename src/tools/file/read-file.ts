@@ -43,6 +43,7 @@ export const readFile = defineTool({
   lean: true,
   access: "read",
   subject: ({ path }) => ({ kind: "path", path }),
+  label: { emoji: "📖", verb: "read" },
   preview: ({ path }) => path,
   parallel: "by-path",
   maxResultChars: "unlimited",
@@ -50,6 +51,7 @@ export const readFile = defineTool({
   subjectsAreFiles: true,
   countsRepeats: true,
   provenance: "file",
+  role: "file-reader",
   digest: ({ args, result }) =>
     `[read_file] read ${digestValue(args["path"])} from line ${digestValue(args["offset"]) || "1"} (${digestChars(result)} chars)`,
   run: async ({ path, offset, limit }, context) => {
@@ -95,7 +97,7 @@ async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
   if (isImage(target)) return await readImage(page, context)
   const document = await extractDocument(target, facts, files)
   if (document?.ok !== true) {
-    const refused = notText(given, target, document?.error) ?? tooLarge(page, context)
+    const refused = notText(page, document?.error) ?? tooLarge(page, context)
     if (refused !== undefined) return refused
   }
   const again = repeatedRead(page, context)
@@ -109,7 +111,8 @@ async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
     maxLineChars: Math.max(MAX_SCANNED_LINE_CHARS, 2 * context.limits.maxLineLength + 2),
     maxCountedBytes: context.workspace.kind === "local" ? MAX_COUNTED_BYTES : MAX_COUNTED_REMOTE_BYTES,
   })
-  if (looksBinary(window.sample)) return failure(`${given} is a binary file`, { is_binary: true })
+  if (looksBinary(window.sample))
+    return failure(`${given} is a binary file`, { is_binary: true, file_size: facts.size })
   return showPage(page, { window, isDocument: document?.ok === true }, context)
 }
 
@@ -123,11 +126,14 @@ async function* oneChunk(text: string): AsyncGenerator<Uint8Array, void, void> {
   yield await Promise.resolve(new TextEncoder().encode(text))
 }
 
-function notText(given: string, target: string, why: string | undefined): ToolResult | undefined {
+function notText({ given, target, facts }: Page, why: string | undefined): ToolResult | undefined {
   const binary = binaryKind(target)
   if (binary === undefined) return undefined
   const reason = why === undefined ? "" : `, and its text could not be extracted: ${why}`
-  return failure(`${given} is a binary file (${binary})${reason}`, { is_binary: true })
+  return failure(`${given} is a binary file (${binary})${reason}`, {
+    is_binary: true,
+    file_size: facts.size,
+  })
 }
 
 function tooLarge({ given, facts }: Page, { workspace }: ToolContext): ToolResult | undefined {

@@ -70,11 +70,13 @@ export const searchFiles = defineTool({
   lean: true,
   access: "read",
   subject: ({ path }) => ({ kind: "path", path }),
+  label: { emoji: "🔎", verb: "grep" },
   preview: ({ pattern, path }) => `${pattern} in ${path}`,
   parallel: "safe",
   idempotent: true,
   countsRepeats: true,
   provenance: "file",
+  role: "file-search",
   digest: ({ args, result }) => {
     const answer = parseJson(result)
     const total = isRecord(answer) && typeof answer["total_count"] === "number" ? answer["total_count"] : "?"

@@ -37,6 +37,7 @@ export const writeFile = defineTool({
   lean: true,
   access: "write",
   subject: ({ path }) => ({ kind: "path", path }),
+  label: { emoji: "📄", verb: "write" },
   preview: ({ path }) => path,
   parallel: "by-path",
   family: "edit",

@@ -33,6 +33,7 @@ export const learnings = defineTool({
   declarationRank: 11,
   access: ({ action }) => (action === "save" || action === "remove" ? "write" : "read"),
   subject: () => ({ kind: "name", name: "learnings" }),
+  label: { emoji: "🎓", verb: "learn" },
   preview: (args) => [args.action, args.pattern ?? args.query ?? args.id ?? ""].join(" ").trim(),
   role: "learnings",
   digest: ({ args }) => `[learnings] ${typeof args["action"] === "string" ? args["action"] : "used"}`,

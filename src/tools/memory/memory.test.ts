@@ -107,6 +107,16 @@ describe("results", () => {
     expect(await bench.call(memory, args, portsIn(bench))).toEqual(result)
   })
 
+  test("a full file is reported in one word", async () => {
+    await using bench = await toolBench({ files: { "memories/USER.md": "likes tea" } })
+    const result = await bench.result(
+      memory,
+      { action: "add", target: "user", content: "x".repeat(20) },
+      portsIn(bench),
+    )
+    expect(result.failureWord).toBe("full")
+  })
+
   test("matching entries are shown, and a file that cannot be written names its backup", async () => {
     await using bench = await toolBench({
       files: { "memories/MEMORY.md": "xa\n§\nxb", "memories/USER.md": "p".repeat(50) },

@@ -29,6 +29,7 @@ export const memory = defineTool({
   declarationRank: 8,
   access: ({ action }) => (isReading(action) ? "read" : "write"),
   subject: ({ target }) => ({ kind: "name", name: target }),
+  label: { emoji: "🧠", verb: "memory" },
   preview: ({ action, target, content, old_text, query }) => {
     const detail = action === "search" ? query : (content ?? old_text)
     return detail === undefined ? `${action} ${target}` : `${action} ${target}: ${detail}`
@@ -88,7 +89,7 @@ function answered(answer: MemoryResult): ToolResult {
       return { content: { success: true, staged: answer.id, target: answer.target, message }, summary: "staged" }
     }
     case "refused": {
-      const { error, usage, entries, matches, backup } = answer
+      const { error, isFull, usage, entries, matches, backup } = answer
       return {
         content: {
           success: false,
@@ -99,6 +100,7 @@ function answered(answer: MemoryResult): ToolResult {
           ...(backup === undefined ? {} : { backup }),
         },
         summary: error,
+        ...(isFull === true && { failureWord: "full" }),
       }
     }
     default:

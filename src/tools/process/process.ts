@@ -33,6 +33,7 @@ export const processTool = defineTool({
     (action === "write" || action === "submit") && data !== undefined
       ? { kind: "command", command: data }
       : { kind: "name", name: session_id ?? action },
+  label: { emoji: "📡", verb: "process" },
   preview: ({ action, session_id }) => (session_id === undefined ? action : `${action} ${session_id}`),
   digest: ({ args }) => `[process] ${digestValue(args["action"])} session=${digestValue(args["session_id"])}`,
   provenance: "command",

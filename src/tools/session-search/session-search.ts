@@ -38,6 +38,7 @@ export const sessionSearch = defineTool({
   declarationRank: 10,
   access: "read",
   subject: ({ query, session_id }) => ({ kind: "query", query: query ?? session_id ?? "" }),
+  label: { emoji: "🔍", verb: "recall" },
   preview: ({ query, session_id, around_message_id }) =>
     [query, session_id, around_message_id].filter((part) => part !== undefined && part !== "").join(" in ") ||
     "recent sessions",

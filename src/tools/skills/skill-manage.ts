@@ -43,6 +43,7 @@ export const skillManage = defineTool({
   role: "skills",
   access: "write",
   subject: ({ name }) => ({ kind: "name", name }),
+  label: { emoji: "📝", verb: "skill" },
   preview: ({ action, name, file_path: file }) => `${action} ${name}${file === undefined ? "" : `: ${file}`}`,
   digest: ({ args, result }) => `[skill_manage] name=${digestValue(args["name"])} (${digestChars(result)} chars)`,
   housekeeping: true,

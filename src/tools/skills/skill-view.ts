@@ -2,12 +2,15 @@ import { z } from "zod"
 
 import { isRecord, parseJson } from "../../base/json.ts"
 import { expandInlineCommands, hasInlineCommands } from "../../knowledge/skills/skill-text.ts"
+import { PROJECT_SKILL_NOTE } from "../../knowledge/skills/skill-message.ts"
+import type { SkillSource } from "../../knowledge/skills/skill.ts"
 import type { ViewedSkill } from "../../knowledge/skills/view-skill.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { digestChars, digestValue } from "../../toolkit/digest-line.ts"
 import type { SkillsPort } from "../../toolkit/ports/skills.ts"
 import type { ToolContext, ToolResult } from "../../toolkit/tool.ts"
 import { failure } from "../failure.ts"
+import { askForVariables } from "./ask-for-variables.ts"
 
 export const skillView = defineTool({
   name: "skill_view",
@@ -22,6 +25,7 @@ export const skillView = defineTool({
   role: "skills",
   access: "read",
   subject: ({ name }) => ({ kind: "name", name }),
+  label: { emoji: "📚", verb: "skill" },
   preview: ({ name, file_path: file }) => (file === undefined ? name : `${name}: ${file}`),
   digest: ({ args, result }) => `[skill_view] name=${digestValue(args["name"])} (${digestChars(result)} chars)`,
   parallel: "safe",
@@ -36,12 +40,14 @@ export const skillView = defineTool({
 async function viewSkill(name: string, port: SkillsPort, context: ToolContext): Promise<ToolResult> {
   const found = await port.view(name)
   if (!found.ok) return notFound(found.error)
-  const skill = found.value
+  const asked = await askForVariables(found.value, port, context)
+  const again = asked.isStored ? await port.view(name) : found
+  const skill = again.ok ? again.value : found.value
   const passed = await port.loaded(skill)
   const content = await withInlineCommands(skill, port, context)
   const { readiness, linked } = skill
   const isMissing = readiness.missingVariables.length > 0 || readiness.missingFiles.length > 0
-  const notes = [readiness.note, ...skill.warnings, ...passed].filter((note) => note !== "").join("\n")
+  const notes = [readiness.note, ...skill.warnings, ...passed, ...asked.notes].filter((note) => note !== "").join("\n")
   return {
     content: {
       success: true,
@@ -58,7 +64,7 @@ async function viewSkill(name: string, port: SkillsPort, context: ToolContext): 
       missing_required_environment_variables: readiness.missingVariables,
       missing_credential_files: readiness.missingFiles,
       setup_needed: isMissing,
-      setup_skipped: false,
+      setup_skipped: asked.isSkipped,
       readiness_status: skill.isSupported ? (isMissing ? "setup_needed" : "available") : "unsupported",
       setup_help: skill.needs.setupHelp === "" ? null : skill.needs.setupHelp,
       setup_note: notes === "" ? null : notes,
@@ -67,18 +73,33 @@ async function viewSkill(name: string, port: SkillsPort, context: ToolContext): 
         ? {}
         : { config: Object.fromEntries(skill.settings.map(({ key, value }) => [key, value])) }),
       metadata: skill.metadata,
+      ...originField(skill.source),
     },
     summary: `loaded ${skill.name}`,
+    ...provenanceOf(skill.source),
   }
 }
 
 async function viewFile(name: string, file: string, port: SkillsPort): Promise<ToolResult> {
   const found = await port.viewFile(name, file)
   if (!found.ok) return notFound(found.error)
-  const { kind, name: skill, file: path, type } = found.value
+  const { kind, name: skill, file: path, type, source } = found.value
   const shown =
     kind === "text" ? { content: found.value.text } : { content: null, is_binary: true, size_bytes: found.value.bytes }
-  return { content: { success: true, name: skill, file: path, ...shown, file_type: type }, summary: `opened ${path}` }
+  return {
+    content: { success: true, name: skill, file: path, ...shown, file_type: type, ...originField(source) },
+    summary: `opened ${path}`,
+    ...provenanceOf(source),
+  }
+}
+
+/** The authors of a project are not the user: their text is sent like that of any other file. */
+function provenanceOf(source: SkillSource): Pick<ToolResult, "provenance"> {
+  return source === "project" ? { provenance: "file" } : {}
+}
+
+function originField(source: SkillSource): { readonly origin?: string } {
+  return source === "project" ? { origin: PROJECT_SKILL_NOTE } : {}
 }
 
 function notFound({

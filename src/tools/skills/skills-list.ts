@@ -13,6 +13,7 @@ export const skillsList = defineTool({
   role: "skills",
   access: "read",
   subject: ({ category }) => ({ kind: "name", name: category ?? "" }),
+  label: { emoji: "📚", verb: "skills" },
   preview: ({ category }) => category ?? "all skills",
   digest: ({ result }) => `[skills_list] name=all (${digestChars(result)} chars)`,
   parallel: "safe",

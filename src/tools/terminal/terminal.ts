@@ -32,6 +32,7 @@ export const terminal = defineTool({
   lean: true,
   access: "exec",
   subject: ({ command }) => ({ kind: "command", command }),
+  label: { emoji: "💻", verb: "$" },
   preview: ({ command }) => (looksDestructive(command) ? `${command}  [changes files]` : command),
   provenance: "command",
   role: "shell",

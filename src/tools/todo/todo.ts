@@ -28,6 +28,7 @@ export const todo = defineTool({
   declarationRank: 7,
   access: "agent",
   subject: () => ({ kind: "name", name: "todo" }),
+  label: { emoji: "📋", verb: "plan", showsResult: true },
   preview: ({ todos, merge }) => (todos === undefined ? "read" : `${merge ? "update" : "write"} ${todos.length}`),
   digest: () => "[todo] updated task list",
   housekeeping: true,

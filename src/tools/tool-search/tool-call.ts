@@ -15,6 +15,7 @@ export const toolCall = defineTool({
   bridge: "call",
   access: "agent",
   subject: ({ name }) => ({ kind: "name", name }),
+  label: { emoji: "🧰", verb: "call" },
   preview: ({ name }) => name,
   run: () => Promise.resolve(failure("tool_call cannot call itself; name another tool")),
 })

@@ -15,6 +15,7 @@ export const toolDescribe = defineTool({
   bridge: "describe",
   access: "read",
   subject: ({ name }) => ({ kind: "name", name }),
+  label: { emoji: "🧰", verb: "describe" },
   preview: ({ name }) => name,
   digest: ({ args }) =>
     `[tool_describe] ${typeof args["name"] === "string" ? ellipsize(args["name"], MAX_NAME_CHARS) : "?"}`,

@@ -17,6 +17,7 @@ export const toolSearch = defineTool({
   bridge: "search",
   access: "read",
   subject: ({ query }) => ({ kind: "query", query }),
+  label: { emoji: "🧰", verb: "tools" },
   preview: ({ query }) => query,
   digest: ({ args }) => `[tool_search] ${typeof args["query"] === "string" ? ellipsize(args["query"], 60) : "?"}`,
   parallel: "safe",

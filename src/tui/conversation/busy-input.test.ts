@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 
+import type { TypedMessage } from "../chat-ui.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { BusyMode } from "./busy-input.ts"
@@ -11,6 +12,7 @@ function turn(mode: BusyMode, options: { readonly steerable?: boolean; readonly 
   const outbox: string[] = []
   const time = { now: 0 }
   const busy = createBusyInput({
+    notTyped: () => undefined,
     mode: () => mode,
     attached: [],
     outbox,
@@ -23,6 +25,8 @@ function turn(mode: BusyMode, options: { readonly steerable?: boolean; readonly 
     },
     command: (line) => Promise.resolve(options.outcome ?? { kind: "reply", text: `ran ${line}` }),
     note: (text) => calls.push(text),
+    edit: (draft) => calls.push(`edit ${draft}`),
+    redraw: () => calls.push("redraw"),
     force: () => calls.push("force"),
     now: () => time.now,
   })
@@ -35,15 +39,15 @@ describe("a line typed during a reply", () => {
     { mode: "queue", calls: [QUEUED, QUEUED], outbox: ["one", "two"] },
     {
       mode: "steer",
-      calls: ["steer one", "Added to the running turn.", "steer two", "Added to the running turn."],
+      calls: ["steer one", "Added to the running turn: one", "steer two", "Added to the running turn: two"],
       outbox: [],
     },
     { mode: "steer", steerable: false, calls: ["steer one", QUEUED, "steer two", QUEUED], outbox: ["one", "two"] },
   ])("$mode, steerable $steerable", async ({ mode, steerable = true, calls, outbox }) => {
     const run = turn(mode, { steerable })
-    run.busy.line(" one ")
-    run.busy.line("   ")
-    run.busy.line("two")
+    run.busy.line(typed(" one "))
+    run.busy.line(typed("   "))
+    run.busy.line(typed("two"))
     expect(await run.busy.finish()).toEqual({ kind: "continue" })
     expect([run.calls, run.outbox]).toEqual([calls, outbox])
   })
@@ -51,7 +55,7 @@ describe("a line typed during a reply", () => {
   test("a message that interrupted the reply is sent before queued ones", async () => {
     const { busy, outbox } = turn("interrupt")
     outbox.push("queued earlier")
-    busy.line("now")
+    busy.line(typed("now"))
     await busy.finish()
     expect(outbox).toEqual(["now", "queued earlier"])
   })
@@ -59,7 +63,7 @@ describe("a line typed during a reply", () => {
   test("after the end of the run, a line is the next message", async () => {
     const { busy, calls, outbox } = turn("interrupt")
     busy.runEnded()
-    busy.line("next")
+    busy.line(typed("next"))
     busy.interrupt()
     await busy.finish()
     expect([calls, outbox]).toEqual([[], ["next"]])
@@ -73,14 +77,14 @@ describe("a command typed during a reply", () => {
     { outcome: { kind: "quit" }, calls: ["interrupt"], outbox: [], after: "quit" },
   ])("$outcome.kind", async ({ outcome, calls, outbox, after }) => {
     const run = turn("interrupt", { outcome })
-    run.busy.line("/x")
+    run.busy.line(typed("/x"))
     expect((await run.busy.finish()).kind).toBe(after)
     expect([run.calls, run.outbox]).toEqual([calls, outbox])
   })
 
   test("a path is a message", async () => {
     const { busy, outbox } = turn("queue")
-    busy.line("/usr/lib is full")
+    busy.line(typed("/usr/lib is full"))
     await busy.finish()
     expect(outbox).toEqual(["/usr/lib is full"])
   })
@@ -99,7 +103,11 @@ test.each([
 
 test("Ctrl+C also drops what is queued, and names it", () => {
   const { busy, outbox, calls } = turn("queue")
-  busy.line("next\nthing")
+  busy.line(typed("next\nthing"))
   busy.interrupt()
   expect([outbox, calls]).toEqual([[], [QUEUED, "interrupt", "Not sent: next thing"]])
 })
+
+function typed(text: string): TypedMessage {
+  return { text, images: [] }
+}

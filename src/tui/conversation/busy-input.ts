@@ -2,7 +2,9 @@ import { assertNever } from "../../base/assert-never.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { Session } from "../../app/session/session.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
-import { isSlashLine } from "../../commands/slash-table.ts"
+import { mayNeedExpansion } from "../../app/input/may-need-expansion.ts"
+import { shellLineCommand } from "../../app/input/shell-input.ts"
+import { isSlashLine } from "../../commands/slash-line.ts"
 import type { Part } from "../../protocol/message.ts"
 import type { BusyListener } from "../chat-ui.ts"
 
@@ -19,6 +21,11 @@ export interface BusyInputOptions {
   /** Runs a slash command. Never rejects. */
   readonly command: (line: string) => Promise<SlashOutcome>
   readonly note: (text: string) => void
+  /** A command has queued a text that the user did not type. */
+  readonly notTyped: (text: string) => void
+  /** Puts text into the editor. */
+  readonly edit: (draft: string) => void
+  readonly redraw: () => void
   /** Ends the process: the user pressed Ctrl+C again during an interrupt. */
   readonly force: () => void
   /** Milliseconds since the epoch. */
@@ -55,12 +62,18 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
     outbox.push(text)
     note("Queued until this reply is complete.")
   }
+  /** A command of the user does not interrupt, and references cannot be added to a running turn. */
+  const busyMode = (text: string): BusyMode => {
+    const mode = options.mode()
+    if (shellLineCommand(text) !== undefined) return "queue"
+    return mode === "steer" && mayNeedExpansion(text) ? "queue" : mode
+  }
   const send = (text: string): void => {
     if (!running) {
       outbox.push(text)
       return
     }
-    const mode = options.mode()
+    const mode = busyMode(text)
     switch (mode) {
       case "interrupt":
         replacements.push(text)
@@ -70,7 +83,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
         queue(text)
         return
       case "steer":
-        if (session.steer(text)) note("Added to the running turn.")
+        if (session.steer(text)) note(`Added to the running turn: ${shortened(text)}`)
         else queue(text)
         return
       default:
@@ -81,10 +94,19 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
     const outcome = await options.command(line)
     switch (outcome.kind) {
       case "reply":
-        note(outcome.text)
+        if (outcome.text !== "") note(outcome.text)
         return
       case "send":
+        options.attached.push(...(outcome.images ?? []))
+        if (outcome.typed !== true) options.notTyped(outcome.text)
         queue(outcome.text)
+        return
+      case "edit":
+        options.edit(outcome.draft)
+        if (outcome.text !== "") note(outcome.text)
+        return
+      case "redraw":
+        options.redraw()
         return
       case "attach":
         options.attached.push(outcome.part)
@@ -102,7 +124,8 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
 
   return {
     line: (typed) => {
-      const text = typed.trim()
+      const text = typed.text.trim()
+      options.attached.push(...typed.images)
       if (text === "") return
       if (isSlashLine(text)) commands.push(runCommand(text))
       else send(text)
@@ -114,8 +137,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
       if (!running) return
       stop()
       // The user wants everything to stop, and would otherwise have to interrupt each queued message too.
-      for (const text of outbox.splice(0))
-        note(`Not sent: ${ellipsize(text.replaceAll(/\s+/gu, " "), MAX_SHOWN_CHARS)}`)
+      for (const text of outbox.splice(0)) note(`Not sent: ${shortened(text)}`)
     },
     runEnded: () => {
       running = false
@@ -126,4 +148,8 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
       return after
     },
   }
+}
+
+function shortened(text: string): string {
+  return ellipsize(text.replaceAll(/\s+/gu, " "), MAX_SHOWN_CHARS)
 }

@@ -1,4 +1,6 @@
 import type { App } from "../../app/app.ts"
+import { INTERRUPTED_BEFORE_SENDING, NOT_SENT } from "../../app/input/not-sent.ts"
+import { shellLineCommand } from "../../app/input/shell-input.ts"
 import { isImagePath } from "../../app/services/attached-image.ts"
 import type { Session } from "../../app/session/session.ts"
 import { assertNever } from "../../base/assert-never.ts"
@@ -6,21 +8,22 @@ import { systemClock } from "../../base/clock.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { SlashContext, SlashOutcome } from "../../commands/slash-command.ts"
-import { isSlashLine, runSlashCommand } from "../../commands/slash-table.ts"
+import { isSlashLine } from "../../commands/slash-line.ts"
+import { runSlashCommand } from "../../commands/slash-table.ts"
 import type { PlanReady, RunEnd } from "../../protocol/events.ts"
-import type { SessionId } from "../../protocol/identifiers.ts"
 import type { Part, UserInput } from "../../protocol/message.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import { EXIT_HANGUP, EXIT_INTERRUPTED, isHangup } from "../../terminal/stop-signal.ts"
 import { WOKEN } from "../chat-ui.ts"
-import type { ChatUi, TurnUi } from "../chat-ui.ts"
+import type { ChatUi, TurnUi, TypedMessage, UiAbilities } from "../chat-ui.ts"
+import { handleTaskNews, leaveTasks, showTaskQuestions, taskControl } from "./background-tasks.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
 
 export interface ConversationOptions {
   readonly app: App
   readonly session: Session
-  readonly open: (resume: SessionId | undefined) => Promise<Session>
+  readonly open: SlashContext["open"]
   readonly ui: ChatUi
   readonly signal: AbortSignal
   /** Attached to the first message. */
@@ -36,11 +39,15 @@ interface ConversationState {
   /** User messages that have not been sent yet, oldest first. */
   readonly outbox: string[]
   /** Lines that were typed before the conversation was open. */
-  readonly typedEarly: string[]
+  readonly typedEarly: TypedMessage[]
   /** Images for the next user message. */
   readonly attached: Part[]
   /** The hint about typing during a reply was shown in this conversation. */
   hintShown: boolean
+  /** Queued messages that the user did not type: references and commands in them are text. */
+  readonly notTyped: Set<string>
+  /** Runs when the session is closed. */
+  afterClose: (() => Promise<string>) | undefined
 }
 
 /**
@@ -53,23 +60,36 @@ export async function converse(options: ConversationOptions): Promise<number> {
     options,
     ui,
     session: options.session,
-    outbox: [],
-    typedEarly: [...options.firstMessages],
+    outbox: ui.outbox,
+    typedEarly: options.firstMessages.map((text) => ({ text, images: [] })),
     attached: [...options.images],
     hintShown: false,
+    notTyped: new Set(),
+    afterClose: undefined,
   }
   try {
     ui.opened(options.session, "start")
     while (await handleNextInput(state)) continue
+    await leaveTasks(state)
   } finally {
+    await farewell(state)
     ui.close()
     await state.session.close("user_exit")
+    const said = await state.afterClose?.()
+    if (said !== undefined) ui.line(said)
     if (state.hintShown) await options.app.rememberHint("busy_input_prompt")
   }
-  for (const text of [...state.outbox, ...state.typedEarly]) ui.errLine(`Not sent: ${preview(text)}`)
-  if (state.session.isStored) ui.errLine(`Continue with: hermes --resume ${state.session.id}`)
   if (!signal.aborted) return 0
   return isHangup(signal) ? EXIT_HANGUP : EXIT_INTERRUPTED
+}
+
+async function farewell({ ui, session, outbox, typedEarly }: ConversationState): Promise<void> {
+  for (const text of [...outbox, ...typedEarly.map((typed) => typed.text)]) ui.errLine(`Not sent: ${preview(text)}`)
+  try {
+    await ui.farewell(session)
+  } catch (error) {
+    ui.errLine(errorMessage(error))
+  }
 }
 
 const MAX_PREVIEW_CHARS = 200
@@ -85,34 +105,42 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
   const queued = state.outbox.shift()
   if (queued !== undefined) {
     ui.showMessage(queued)
-    return await applyOutcome(await sendMessage(queued, state), state)
+    if (state.notTyped.delete(queued)) return await applyOutcome(await sendMessage(queued, state), state)
+    return await applyOutcome(await sendTyped(queued, state), state)
   }
+  if (await handleTaskNews(state)) return true
   const notice = state.session.background.take()
   if (notice !== undefined) {
     ui.line(`\n${notice.split("\n", 1)[0] ?? ""}`)
     return await applyOutcome(await sendMessage(notice, state, { notice: true }), state)
   }
   const typedEarly = state.typedEarly.shift()
-  if (typedEarly !== undefined) ui.showMessage(typedEarly)
-  const line = typedEarly ?? (await nextLineOrNotice(state))
-  if (line === WOKEN) return true
-  const text = line?.trim()
-  if (text === undefined) return false
-  if (text === "") return true
+  if (typedEarly !== undefined) ui.showMessage(typedEarly.text)
+  const typed = typedEarly ?? (await nextMessageOrNotice(state))
+  if (typed === WOKEN) return true
+  if (typed === undefined) return false
+  const text = typed.text.trim()
+  state.attached.push(...typed.images)
+  if (text === "" && typed.images.length === 0) return true
   const attachment = isImagePath(text) ? await runCommandWhenIdle(`/image ${text}`, state) : undefined
   // A path that is not an image after all is sent as a message.
   if (attachment?.kind === "attach") return await applyOutcome(attachment, state)
   return await applyOutcome(
-    isSlashLine(text) ? await runCommandWhenIdle(text, state) : await sendMessage(text, state),
+    isSlashLine(text) ? await runCommandWhenIdle(text, state) : await sendTyped(text, state),
     state,
   )
 }
 
-/** Reads a line. A background process that ends meanwhile wakes the prompt, so that its notice is handled at once. */
-async function nextLineOrNotice({ ui, session }: ConversationState): Promise<string | undefined | typeof WOKEN> {
+/** Reads a message. A background process that ends meanwhile wakes the prompt, so that its notice is handled at once. */
+async function nextMessageOrNotice({
+  ui,
+  session,
+  options: { app },
+}: ConversationState): Promise<TypedMessage | undefined | typeof WOKEN> {
   const waiting = new AbortController()
   const wake = new AbortController()
-  const noticed = session.background.waitForOne(waiting.signal).then(() => {
+  const either = [session.background.waitForOne(waiting.signal), app.backgroundTasks.waitForNews(waiting.signal)]
+  const noticed = Promise.race(either).then(() => {
     if (!waiting.signal.aborted) wake.abort()
   })
   try {
@@ -130,14 +158,23 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
     case "continue":
       return true
     case "reply":
-      ui.line(outcome.text)
+      if (outcome.text !== "") ui.line(outcome.text)
       return true
     case "send":
-      return await applyOutcome(await sendMessage(outcome.text, state), state)
+      state.attached.push(...(outcome.images ?? []))
+      return await applyOutcome(await sendMessage(outcome.text, state, { typed: outcome.typed === true }), state)
+    case "edit":
+      ui.returnToDraft(outcome.draft)
+      if (outcome.text !== "") ui.line(outcome.text)
+      return true
+    case "redraw":
+      ui.redraw()
+      return true
     case "switch":
       await state.session.close("session_switch")
       state.session = outcome.session
-      ui.opened(outcome.session, "switch")
+      if (outcome.clearsScreen === true) ui.startNewPage()
+      ui.opened(outcome.session, outcome.isResumed === true ? "resume" : "switch")
       ui.line(outcome.text)
       return true
     case "attach":
@@ -145,6 +182,7 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
       ui.line(outcome.text)
       return true
     case "quit":
+      state.afterClose = outcome.afterClose
       return false
     default:
       return assertNever(outcome)
@@ -155,12 +193,12 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
 async function runCommandWhenIdle(line: string, state: ConversationState): Promise<SlashOutcome> {
   const { ui } = state
   const cancelled = new AbortController()
-  const typed: string[] = []
+  const typed: TypedMessage[] = []
   const signal = AbortSignal.any([state.options.signal, cancelled.signal])
   const command = ui.openCommand(line.split(/\s/u, 1)[0] ?? "", signal)
   ui.whileBusy({
-    line: (text) => {
-      typed.push(text)
+    line: (message) => {
+      typed.push(message)
     },
     draftChanged: (text) => {
       command.setDraft(text)
@@ -170,12 +208,11 @@ async function runCommandWhenIdle(line: string, state: ConversationState): Promi
     },
   })
   try {
-    const { confirm, note } = command
     return await executeSlashCommand(line, state, {
       running: false,
       signal,
-      ...(confirm === undefined ? {} : { confirm }),
-      ...(note === undefined ? {} : { note }),
+      note: (text) => command.note(text),
+      ...command.abilities,
     })
   } finally {
     command.close()
@@ -187,30 +224,72 @@ async function runCommandWhenIdle(line: string, state: ConversationState): Promi
 /** Runs a slash command. An error becomes a reply, so that the conversation continues. */
 async function executeSlashCommand(
   line: string,
-  { options, session }: ConversationState,
-  context: Pick<SlashContext, "running" | "signal" | "confirm" | "note">,
+  { options, session, ui }: ConversationState,
+  context: Pick<SlashContext, "running" | "signal" | "note"> & UiAbilities,
 ): Promise<SlashOutcome> {
   try {
-    return await runSlashCommand(line, { app: options.app, session, open: options.open, ...context })
+    return await runSlashCommand(line, {
+      app: options.app,
+      session,
+      open: options.open,
+      display: ui.display,
+      ...taskControl(options.app, session),
+      ...context,
+    })
   } catch (error) {
     return { kind: "reply", text: `The command failed: ${errorMessage(error)}` }
   }
+}
+
+/** Runs a command that begins with `!`, or sends a message. */
+async function sendTyped(text: string, state: ConversationState): Promise<AfterTurn | SlashOutcome> {
+  const command = shellLineCommand(text)
+  return command === undefined ? await sendMessage(text, state, { typed: true }) : await runUserCommand(command, state)
+}
+
+/** Runs a command of the user and shows its output. The model does not see it. */
+async function runUserCommand(command: string, state: ConversationState): Promise<AfterTurn> {
+  const { session, ui } = state
+  const turn = ui.openTurn(session)
+  const endTaskQuestions = showTaskQuestions(state.options.app, turn)
+  const busy = listenWhileBusy(state, turn, "queue")
+  let output = ""
+  try {
+    for await (const event of session.runCommand(command, { signal: state.options.signal })) {
+      if (event.type !== "run-end") {
+        turn.event(event)
+        continue
+      }
+      busy.runEnded()
+      output = event.result.finalResponse ?? ""
+      // The output is not Markdown.
+      await turn.end({ ...event, result: { ...event.result, finalResponse: null } })
+    }
+  } finally {
+    endTaskQuestions()
+    turn.close()
+    ui.whileBusy(undefined)
+  }
+  if (output !== "") ui.line(output)
+  return await busy.finish()
 }
 
 /** Runs one turn of the session and shows it. */
 async function sendMessage(
   text: string,
   state: ConversationState,
-  options: { readonly notice?: boolean } = {},
+  options: { readonly notice?: boolean; readonly typed?: boolean } = {},
 ): Promise<AfterTurn | SlashOutcome> {
   const { session, ui } = state
   const { signal } = state.options
   const turn = ui.openTurn(session)
+  const endTaskQuestions = showTaskQuestions(state.options.app, turn)
   const busy = listenWhileBusy(state, turn)
   let end: RunEnd | undefined
   let plan: PlanReady | undefined
+  const images = options.notice === true ? [] : state.attached.splice(0)
   try {
-    const input: UserInput = options.notice === true ? text : withImages(text, state.attached.splice(0))
+    const input: UserInput = withImages(text, images)
     for await (const event of session.run(input, { signal, ...options })) {
       if (event.type !== "run-end") {
         if (event.type === "plan-ready") plan = event
@@ -222,16 +301,24 @@ async function sendMessage(
       end = event
     }
   } finally {
+    endTaskQuestions()
     turn.close()
     ui.whileBusy(undefined)
   }
   const after = await busy.finish()
+  if (end !== undefined && RETURNED.has(end.result.exitReason)) {
+    state.attached.unshift(...images)
+    ui.returnToDraft(text)
+  }
   if (end?.result.pendingSteer !== undefined)
     returnSteer(end.result.pendingSteer, { state, end, after, note: (line) => turn.note(line) })
   const mayAsk = after.kind === "continue" && state.outbox.length === 0 && !signal.aborted
   if (end?.outcome !== "plan-ready" || plan === undefined || !mayAsk) return after
   return await ui.answerPlan(session, plan, { answer: end.result.finalResponse ?? "", signal })
 }
+
+/** The message was not stored: the user can change and send it again. */
+const RETURNED: ReadonlySet<string> = new Set([NOT_SENT, INTERRUPTED_BEFORE_SENDING])
 
 /**
  * A steering note that came too late for its turn becomes the next message. After an interrupt it is not sent by itself: it is sent
@@ -264,20 +351,34 @@ function withImages(text: string, images: readonly Part[]): UserInput {
   return images.length === 0 ? text : [{ type: "text", text }, ...images]
 }
 
-function listenWhileBusy(state: ConversationState, turn: TurnUi): BusyInput {
+function listenWhileBusy(state: ConversationState, turn: TurnUi, always?: BusyMode): BusyInput {
   const { config } = state.options.app
   const note = (text: string): void => {
     turn.note(text)
   }
-  const mode = config.get("display.busy_input_mode")
+  const busyMode = (): BusyMode => always ?? state.ui.display.get("display.busy_input_mode")
   const busy = createBusyInput({
     // Images cannot be added to a running turn, so a message with images is queued.
-    mode: () => (mode === "steer" && state.attached.length > 0 ? "queue" : mode),
+    mode: () => (busyMode() === "steer" && state.attached.length > 0 ? "queue" : busyMode()),
     session: state.session,
     outbox: state.outbox,
     attached: state.attached,
-    command: (line) => executeSlashCommand(line, state, { running: true, signal: state.options.signal }),
+    command: (line) =>
+      executeSlashCommand(line, state, {
+        running: true,
+        signal: state.options.signal,
+        ...state.ui.duringTurn,
+      }),
     note,
+    notTyped: (text) => {
+      state.notTyped.add(text)
+    },
+    edit: (draft) => {
+      state.ui.returnToDraft(draft)
+    },
+    redraw: () => {
+      state.ui.redraw()
+    },
     force: () => {
       process.kill(process.pid, "SIGINT")
     },
@@ -288,12 +389,12 @@ function listenWhileBusy(state: ConversationState, turn: TurnUi): BusyInput {
       turn.setDraft(text)
     },
     line: (typed) => {
-      // What is typed during a reply is not echoed, so the complete line is shown once.
-      if (typed.trim() !== "") note(`› ${typed.trim()}`)
+      turn.typed(typed.text)
       busy.line(typed)
-      if (state.hintShown || isSlashLine(typed) || config.get("onboarding.seen")["busy_input_prompt"] === true) return
+      if (state.hintShown || isSlashLine(typed.text) || config.get("onboarding.seen")["busy_input_prompt"] === true)
+        return
       state.hintShown = true
-      note(busyInputHint(mode))
+      note(busyInputHint(busyMode()))
     },
     interrupt: () => {
       busy.interrupt()

@@ -1,6 +1,6 @@
-import { ellipsize } from "../../base/text.ts"
 import type { ClarifyRequest } from "../../protocol/events.ts"
-import { indentedRows, quotedText, visibleLine } from "./quoted-rows.ts"
+import { choiceLine, OTHER_CHOICE, whoAsks } from "../question-text/clarify-text.ts"
+import { indentedRows, quotedText, visibleLine } from "../question-text/quoted-rows.ts"
 
 /**
  * Returns the question with its choices as a numbered list; the answer is typed on the last line. A question of the model is marked as
@@ -13,23 +13,17 @@ export function clarifyQuestion(request: ClarifyRequest, { columns }: { readonly
     return [...question, "(input is hidden) "].join("\n")
   }
   const { rows, notes } = quotedText(request.question.trim(), { columns, whole: true })
-  const entries = [
-    ...choices.map(choiceLine),
-    ...(allowFreetext && choices.length > 0 ? ["Other (type an answer)"] : []),
-  ]
+  const entries = [...choices.map(choiceLine), ...(allowFreetext && choices.length > 0 ? [OTHER_CHOICE] : [])]
   const list = entries.flatMap((entry, index) => indentedRows(`  ${index + 1}. ${entry}`, columns))
   const last = choices.length === 0 ? "Your answer" : allowFreetext ? "Number or answer" : "Number"
   return [
-    ...indentedRows(request.asker === "hermes" ? HERMES_ASKS : MODEL_ASKS, columns),
+    ...indentedRows(whoAsks(request), columns),
     ...rows,
     ...notes.flatMap((note) => indentedRows(`  ! ${note}`, columns)),
     ...list,
     `${last}: `,
   ].join("\n")
 }
-
-const HERMES_ASKS = "Hermes asks:"
-const MODEL_ASKS = "The model asks (it reads your answer, so give it no password):"
 
 /** A parsed line: the answer, the request to type a free answer, or neither. */
 export type ClarifyReply =
@@ -63,10 +57,4 @@ function findChoice(
   if (exact !== undefined || !byPrefix) return exact
   const [first, ...others] = choices.filter((choice) => choice.trim().toLowerCase().startsWith(words))
   return others.length === 0 ? first : undefined
-}
-
-const MAX_CHOICE_CHARS = 300
-
-function choiceLine(choice: string): string {
-  return ellipsize(visibleLine(choice).replaceAll(/\s+/gu, " ").trim(), MAX_CHOICE_CHARS)
 }

@@ -1,12 +1,12 @@
-import { isSlashLine, SLASH_COMMANDS } from "../../commands/slash-table.ts"
+import { isSlashLine } from "../../commands/slash-line.ts"
+import { SLASH_COMMANDS } from "../../commands/slash-table.ts"
 import { openCookedLines } from "../../terminal/editor/cooked-lines.ts"
-import { printable } from "../../terminal/editor/draft-rows.ts"
 import { draftOf, EMPTY_DRAFT } from "../../terminal/editor/draft.ts"
 import { openLineEditor } from "../../terminal/editor/line-editor.ts"
 import type { EditorPrompt, LineEditorEvents } from "../../terminal/editor/line-editor.ts"
+import { printable } from "../../terminal/editor/wrapped-line.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { WOKEN } from "../chat-ui.ts"
-import type { BusyListener } from "../chat-ui.ts"
 import type { PromptHistory } from "../prompt-history.ts"
 import type { AskUser } from "./questions.ts"
 
@@ -29,6 +29,13 @@ export interface LineReader {
 }
 
 const SLASH_NAMES = SLASH_COMMANDS.flatMap(({ name, aliases = [] }) => [name, ...aliases])
+
+export interface BusyListener {
+  line(text: string): void
+  interrupt(): void
+  /** What the user has typed so far. It is not echoed, because a reply is being written. */
+  draftChanged?(text: string): void
+}
 
 export interface LineReaderOptions {
   readonly input: NodeJS.ReadableStream

@@ -1,18 +1,21 @@
 import type { App } from "../../app/app.ts"
 import type { Session } from "../../app/session/session.ts"
 import { systemClock } from "../../base/clock.ts"
+import { createDisplayControl } from "../../commands/display-control.ts"
+import type { DisplayControl } from "../../commands/display-control.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import { raiseHangup } from "../../terminal/stop-signal.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import type { ChatUi, CommandUi, TurnUi } from "../chat-ui.ts"
+import { resumeCommand } from "../conversation/resume-command.ts"
 import { openPromptHistory } from "../prompt-history.ts"
 import { openLineReader } from "./line-reader.ts"
 import type { LineReader } from "./line-reader.ts"
 import { askAboutPlan } from "./plan-prompt.ts"
 import { createProgressLine } from "./progress-line.ts"
 import { createQuestions } from "./questions.ts"
-import { withDisplaySettings } from "./turn-display.ts"
+import { configuredDisplay, withDisplaySettings } from "./turn-display.ts"
 import { createTurnView } from "./turn-view.ts"
 
 /** The Python edition uses the same file. */
@@ -41,16 +44,30 @@ export function openLineUi(options: {
     hungUp: raiseHangup,
     now: () => systemClock.now(),
   })
+  const display = createDisplayControl(app.config, { changed: () => undefined })
   return {
+    display,
+    duringTurn: { copy: (text) => copyToTerminal(text, terminal) },
     opened: (session, reason) => {
       if (reason === "start") terminal.line(banner(session))
     },
-    next: (wake) => lines.next(PROMPT, wake),
+    outbox: [],
+    next: async (wake) => {
+      const line = await lines.next(PROMPT, wake)
+      return typeof line === "string" ? { text: line, images: [] } : line
+    },
     whileBusy: (listener) => {
-      lines.whileBusy(listener)
+      lines.whileBusy(
+        listener && {
+          ...listener,
+          line: (text) => {
+            listener.line({ text, images: [] })
+          },
+        },
+      )
     },
     putBack: (typed) => {
-      lines.putBack(typed)
+      lines.putBack(typed.map(({ text }) => text))
     },
     returnToDraft: (text) => {
       lines.returnToDraft(text)
@@ -64,10 +81,22 @@ export function openLineUi(options: {
     errLine: (text) => {
       terminal.errLine(text)
     },
-    openTurn: (session) => openLineTurn(session, { app, terminal, lines }),
+    panel: (title, text) => {
+      terminal.line(`\n── ${title} ──\n${text}\n`)
+      return Promise.resolve()
+    },
+    redraw: () => undefined,
+    startNewPage: () => {
+      terminal.line("\n".repeat(Math.max(0, terminal.rows - 1)))
+    },
+    openTurn: (session) => openLineTurn(session, { app, terminal, lines, display }),
     openCommand: (name, cancelled) => openLineCommand(name, { terminal, lines, signal: cancelled }),
     answerPlan: (session, plan, view) =>
       askAboutPlan(session, { plan, ask: lines.answer, columns: () => terminal.columns, ...view }),
+    farewell: (session) => {
+      if (session.isStored) terminal.errLine(`Continue with: ${resumeCommand(session.id, app.home.profile)}`)
+      return Promise.resolve()
+    },
     close: () => {
       lines.close()
     },
@@ -92,9 +121,23 @@ function continuing({ id, facts }: Session): string {
 
 function openLineTurn(
   session: Session,
-  { app, terminal, lines }: { readonly app: App; readonly terminal: Terminal; readonly lines: LineReader },
+  {
+    app,
+    terminal,
+    lines,
+    display,
+  }: {
+    readonly app: App
+    readonly terminal: Terminal
+    readonly lines: LineReader
+    readonly display: DisplayControl
+  },
 ): TurnUi {
-  const view = withDisplaySettings(createTurnView({ terminal, progress: "stdout" }), app.config, terminal)
+  const view = withDisplaySettings(createTurnView({ terminal, progress: "stdout" }), {
+    ...configuredDisplay(app.config, terminal),
+    toolProgress: display.get("display.tool_progress"),
+    showsReasoning: display.get("display.show_reasoning"),
+  })
   const questions = createQuestions({
     session,
     ask: lines.answer,
@@ -115,6 +158,10 @@ function openLineTurn(
     },
     setDraft: (text) => {
       view.setDraft(text)
+    },
+    typed: (text) => {
+      // What is typed during a reply is not echoed, so the complete line is shown once.
+      if (text.trim() !== "") view.note(`› ${text.trim()}`)
     },
     end: async (end) => {
       await questions.finish()
@@ -137,12 +184,21 @@ function openLineCommand(
   const progress = createProgressLine(terminal, () => systemClock.now())
   const activity = `Running ${name}`
   progress.set(activity)
+  const ask = async (question: string): Promise<string> => {
+    progress.set(undefined)
+    const answer = await lines.answer(question, { secret: false, signal })
+    progress.set(activity)
+    return answer?.trim().toLowerCase() ?? ""
+  }
   return {
-    confirm: async (question) => {
-      progress.set(undefined)
-      const answer = await lines.answer(`${question} [y/N] `, { secret: false, signal })
-      progress.set(activity)
-      return /^\s*y(?:es)?\s*$/iu.test(answer ?? "")
+    abilities: {
+      confirm: async (question) => /^y(?:es)?$/u.test(await ask(`${question} [y/N] `)),
+      confirmOrAlways: async (question) => {
+        const answer = await ask(`${question} [y]es, [a]lways without asking, or [N]o? `)
+        if (/^a(?:lways)?$/u.test(answer)) return "always"
+        return /^y(?:es)?$/u.test(answer) ? "once" : "cancel"
+      },
+      copy: (text) => copyToTerminal(text, terminal),
     },
     note: (text) => {
       terminal.line(text)
@@ -154,4 +210,14 @@ function openLineCommand(
       progress.stop()
     },
   }
+}
+
+/** The terminal puts the text on the clipboard, if it may. */
+async function copyToTerminal(text: string, terminal: Terminal): Promise<string | undefined> {
+  const { copySequence } = await import("../screen/notification.ts")
+  const sequence = copySequence(text, { inTmux: false })
+  if (terminal.live === undefined || !terminal.movesCursor) return "This terminal has no clipboard."
+  if (sequence === undefined) return "The answer is too long for the clipboard of a terminal."
+  terminal.live.control(sequence)
+  return undefined
 }

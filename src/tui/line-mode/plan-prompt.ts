@@ -3,7 +3,7 @@ import { abortPlan, approvePlan } from "../../commands/plan.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import type { PlanReady } from "../../protocol/events.ts"
 import type { AskUser } from "./questions.ts"
-import { indentedRows, quotedText, visibleLine, wrappedQuestion } from "./quoted-rows.ts"
+import { indentedRows, quotedText, visibleLine, wrappedQuestion } from "../question-text/quoted-rows.ts"
 
 export interface PlanQuestion {
   readonly plan: Pick<PlanReady, "path" | "text">
@@ -36,7 +36,7 @@ export async function askAboutPlan(
       case "r":
       case "revise": {
         const feedback = (await ask("What should change? ", { secret: false, signal }))?.trim() ?? ""
-        return feedback === "" ? LATER : { kind: "send", text: feedback }
+        return feedback === "" ? LATER : { kind: "send", text: feedback, typed: true }
       }
       default:
         if (!shown.isCut || !(word === "v" || word === "view")) return LATER

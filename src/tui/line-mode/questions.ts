@@ -4,7 +4,8 @@ import type { LiveEvent } from "../chat-ui.ts"
 import { approvalQuestion, asksForWholeCall, explainedChoices, parseApprovalAnswer } from "./approval-prompt.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 import type { ClarifyReply } from "./clarify-prompt.ts"
-import { wrappedQuestion } from "./quoted-rows.ts"
+import { CANCELLED_ANSWER } from "../question-text/clarify-text.ts"
+import { wrappedQuestion } from "../question-text/quoted-rows.ts"
 
 /** Reads one line from the user. Undefined after Ctrl+C, at the end of input and when the signal aborts. */
 export type AskUser = (
@@ -114,7 +115,7 @@ async function askClarify(
     }
     const reply: ClarifyReply =
       line === undefined
-        ? { kind: "answer", text: secret ? "" : CANCELLED }
+        ? { kind: "answer", text: secret ? "" : CANCELLED_ANSWER }
         : parseClarifyAnswer(line, typing ? { ...request, choices: [] } : request)
     if (reply.kind === "answer") {
       options.session.answer(request.requestId, { kind: "clarify", text: reply.text })
@@ -134,6 +135,3 @@ function withTimeLimit(question: string, { expiresAt, ts }: Request): string {
 }
 
 const CLOSED_ELSEWHERE = "The question was closed; Hermes continues without your answer."
-
-/** What the model reads when the user does not answer. */
-const CANCELLED = "(The user cancelled this question. Continue without an answer, or explain why you need it.)"

@@ -2,6 +2,7 @@ import type { ToolEnd, ToolStart } from "../../protocol/events.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import { cutToColumns } from "../../terminal/text-layout.ts"
 import { takeColumns } from "../../terminal/text-width.ts"
+import { isFailedCall } from "../render/tool-failure.ts"
 
 export interface ToolLineOptions {
   readonly columns: number
@@ -24,11 +25,10 @@ export function toolStartLine({ call, preview }: ToolStart, { columns, color }: 
 }
 
 /**
- * The lines for a call that has ended: how it ended, then the change of a file, or the end of the output of a failed command. A
- * command with a non-zero exit code is a successful tool call, but it is shown as failed.
+ * The lines for a call that has ended: how it ended, then the change of a file, or the end of the output of a failed command.
  */
 export function toolEndLines(event: ToolEnd, options: ToolResultOptions): readonly string[] {
-  const failed = event.outcome !== "ok" || (event.exitCode ?? 0) !== 0
+  const failed = isFailedCall(event)
   const seconds = event.durationMs >= 1000 ? ` (${(event.durationMs / 1000).toFixed(1)} s)` : ""
   const call = options.preview === "" ? event.call.name : `${event.call.name} ${cutToColumns(options.preview, 40)}`
   const head = `  ${failed ? "✗" : "✓"} ${call}: ${cutToColumns(event.summary, MAX_SUMMARY_COLUMNS)}${seconds}`

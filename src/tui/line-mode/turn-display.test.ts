@@ -7,7 +7,7 @@ import type { AgentEventBody } from "../../protocol/events.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
 import { createScreen } from "../../terminal/live-area.ts"
 import type { LiveEvent } from "../chat-ui.ts"
-import { withDisplaySettings } from "./turn-display.ts"
+import { configuredDisplay, withDisplaySettings } from "./turn-display.ts"
 
 type Body = Exclude<AgentEventBody, { type: "run-end" }>
 
@@ -25,8 +25,7 @@ function shown(settings: Partial<Record<SettingKey, unknown>>, bodies: readonly 
       end: () => void seen.push("end"),
       close: () => undefined,
     },
-    { get },
-    terminal,
+    configuredDisplay({ get }, terminal),
   )
   for (const body of bodies) view.event({ ...body, sessionId: toSessionId("s"), runId: "r", seq: 0, ts: 0 })
   view.end(undefined)

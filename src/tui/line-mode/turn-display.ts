@@ -1,16 +1,38 @@
 import type { Config } from "../../config/load-config.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import type { LiveEvent } from "../chat-ui.ts"
+import { createToolFilter } from "../render/tool-filter.ts"
+import type { ToolProgressMode } from "../render/tool-filter.ts"
 import type { TurnView } from "./turn-view.ts"
 
 type Delta = Extract<LiveEvent, { type: "text-delta" }>
 
-/** Shows a turn as the `display.*` settings ask for. */
-export function withDisplaySettings(view: TurnView, config: Pick<Config, "get">, terminal: Terminal): TurnView {
-  const showsTool = createToolFilter(config.get("display.tool_progress"))
-  const streams = config.get("display.streaming")
-  const showsReasoning = config.get("display.show_reasoning")
-  const bell = config.get("display.bell_on_complete") && terminal.stdoutIsTty
+export interface TurnDisplay {
+  readonly toolProgress: ToolProgressMode
+  /** Text is shown as it arrives. */
+  readonly streams: boolean
+  readonly showsReasoning: boolean
+  /** Rings when the turn ends. */
+  readonly bell: boolean
+  readonly terminal: Terminal
+}
+
+/** What the settings say. */
+export function configuredDisplay(config: Pick<Config, "get">, terminal: Terminal): TurnDisplay {
+  return {
+    toolProgress: config.get("display.tool_progress"),
+    streams: config.get("display.streaming"),
+    showsReasoning: config.get("display.show_reasoning"),
+    bell: config.get("display.bell_on_complete"),
+    terminal,
+  }
+}
+
+/** Shows a turn as the user wants it. */
+export function withDisplaySettings(view: TurnView, display: TurnDisplay): TurnView {
+  const { streams, showsReasoning, terminal } = display
+  const showsTool = createToolFilter(display.toolProgress)
+  const bell = display.bell && terminal.stdoutIsTty
   let unseen: Delta | undefined
   let reasoning = ""
   const flushReasoning = (): void => {
@@ -46,26 +68,4 @@ export function withDisplaySettings(view: TurnView, config: Pick<Config, "get">,
       if (bell) terminal.live?.control("\u0007")
     },
   }
-}
-
-/** Hides tool calls: all of them with `off`, those of the tool that was called last with `new`. */
-function createToolFilter(progress: "off" | "new" | "all" | "verbose"): (event: LiveEvent) => boolean {
-  const hidden = new Set<string>()
-  let lastName = ""
-  return (event) => {
-    if (event.type === "tool-progress") return !hidden.has(event.callId)
-    if (event.type === "tool-end") return !hidden.has(event.call.id)
-    if (isAboutSubagent(event)) return progress !== "off"
-    if (event.type !== "tool-start") return true
-    const { id, name } = event.call
-    const isShown = progress === "new" ? name !== lastName : progress !== "off"
-    lastName = name
-    if (!isShown) hidden.add(id)
-    return isShown
-  }
-}
-
-function isAboutSubagent(event: LiveEvent): boolean {
-  if (event.type === "status") return event.kind === "subagent"
-  return event.type === "subagent-start" || event.type === "subagent-end"
 }

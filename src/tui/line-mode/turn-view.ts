@@ -8,6 +8,7 @@ import { dim, oneLine } from "../../terminal/text-layout.ts"
 import { createWordWrap } from "./word-wrap.ts"
 import { createProgressLine } from "./progress-line.ts"
 import { createSubagentTree } from "./subagent-tree.ts"
+import { unseenPart } from "../conversation/unseen-part.ts"
 import { toolEndLines, toolStartLine } from "./tool-lines.ts"
 
 /** Shows a turn as it happens: the answer as it streams, each tool with its result, and what the turn is doing now. */
@@ -150,20 +151,6 @@ export function createTurnView(options: {
       if (end.result.error !== undefined) terminal.errLine(`Error: ${end.result.error.message}`)
     },
   }
-}
-
-/**
- * Returns the part of the final answer that is not on the screen yet: all of it when it differs from the messages of the turn, what
- * was added to them, or nothing. An answer may span several messages.
- */
-function unseenPart(final: string, shown: readonly string[]): string {
-  let seen = ""
-  let unseen = final
-  for (const text of shown.toReversed()) {
-    seen = text + seen
-    if (final.startsWith(seen.trimEnd())) unseen = final.slice(seen.trimEnd().length)
-  }
-  return unseen.trim() === "" ? "" : unseen.trimEnd()
 }
 
 /** The kinds of status events that are shown. */

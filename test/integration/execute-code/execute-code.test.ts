@@ -315,6 +315,32 @@ test("an interrupt ends the script and the call that it waits for", async () => 
   expect(outcomes).toEqual(["terminal interrupted", "execute_code interrupted"])
 })
 
+test("an interrupt kills a script that ignores SIGTERM, and what it started", async () => {
+  const code = `import { spawn } from "node:child_process"
+process.on("SIGTERM", () => console.log("asked to end"))
+spawn("sh", ["-c", "trap '' TERM; while :; do sleep 1; done; : ${LEFT_BEHIND}"], { stdio: "ignore" })
+import { terminal } from "hermes_tools"
+await terminal("echo begun")
+setInterval(() => undefined, 1000)`
+  const { assembleApp } = await import("../assembled-app.ts")
+  const { callsTool, says } = await import("../../support/model-server/turn.ts")
+  await using assembled = await assembleApp([callsTool("execute_code", { code }), says("never")], {
+    config: "terminal:\n  sandbox: off\n",
+  })
+  const session = await assembled.open({ permissionProfile: "full-auto", attended: false })
+  const controller = new AbortController()
+  for await (const event of session.run("go", { signal: controller.signal })) {
+    if (event.type === "tool-end" && event.call.name === "terminal") controller.abort()
+    if (event.type === "run-end") {
+      expect(event.outcome).toBe("interrupted")
+      const result = event.result.messages.find((message) => message.role === "tool")
+      // The tool reported before the door gave it up, so the script had ended by then.
+      expect(JSON.stringify(result)).toMatch(/asked to end[^]*interrupted the script/u)
+    }
+  }
+  expect(leftovers()).toEqual([])
+})
+
 test("empty code and an unknown language start nothing", async () => {
   expect((await runScript({ code: " \n" })).result.error).toContain("`code` must not be empty")
   expect((await runScript({ code: "x", language: "ruby" })).result.error).toContain("javascript, typescript, python")

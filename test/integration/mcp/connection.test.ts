@@ -14,6 +14,7 @@ import { fixtureCommand } from "../../support/mcp/fixture-servers.ts"
 import { openServers, plainCall } from "../../support/mcp/open-servers.ts"
 
 const never = new AbortController().signal
+const PATIENT = { timeout: 10_000 }
 
 async function textOf(result: ReturnType<Connection["callTool"]>): Promise<string> {
   const answer = await result
@@ -134,6 +135,42 @@ describe("a server that", () => {
     await expect.poll(() => pidsIn(log).filter(isProcessAlive), { timeout: 5000 }).toEqual([])
   }, 30_000)
 
+  test("answers but never sends its list is reported as such", async () => {
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "hermes-mcp-"))
+    const log = join(scratch.path, "log")
+    const clock = manualClock()
+    const entry = { ...fixtureCommand({ bad: "no-list", log }), connect_timeout: 60 }
+    await using opened = await openServers({ bad: entry }, { clock })
+    const stop = new AbortController()
+    const ready = (await opened.connection()).ready(stop.signal)
+    await expect.poll(() => linesOf(log), PATIENT).toContain("list")
+    await clock.advance(60_000)
+    await expect
+      .poll(() => opened.warnings.join("\n"), PATIENT)
+      .toContain("bad did not send its list of tools within 60 s (attempt 1 of 3)")
+    stop.abort()
+    await ready
+  }, 30_000)
+
+  test("takes longer to start than the newer handshake may is started once", async () => {
+    await using scratch = await mkdtempDisposable(join(tmpdir(), "hermes-mcp-"))
+    const log = join(scratch.path, "starts")
+    // The newer handshake gets a third of the time.
+    const entry = { ...fixtureCommand({ startDelayMs: 1100, log }), connect_timeout: 3 }
+    await using opened = await openServers({ slow: entry })
+    expect(await (await opened.connection()).ready(never)).toEqual({ ok: true, value: undefined })
+    expect(pidsIn(log)).toHaveLength(1)
+  })
+
+  test("refuses the handshake is reported with its reason", async () => {
+    await using opened = await openServers({ bad: fixtureCommand({ bad: "refuses" }) }, { clock: manualClock() })
+    const stop = new AbortController()
+    const ready = (await opened.connection()).ready(stop.signal)
+    await expect.poll(() => opened.warnings.join("\n"), PATIENT).toContain("the licence has expired (attempt 1 of 3)")
+    stop.abort()
+    await ready
+  })
+
   test("sends an invalid list is reported", async () => {
     await using opened = await openServers({ bad: fixtureCommand({ bad: "invalid-list" }) }, { clock: manualClock() })
     await (await opened.connection()).ready(AbortSignal.timeout(1500))
@@ -185,6 +222,36 @@ test("after three failures a server is not called for a minute, then one call is
   )
   await clock.advance(60_000)
   expect(await textOf(connection.callTool("echo", { text: "b" }, plainCall()))).toBe("b")
+})
+
+test("a connection is checked every three minutes, and replaced when there is no answer", async () => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "hermes-mcp-"))
+  for (const [bad, starts] of [
+    [undefined, 1],
+    ["no-ping", 2],
+  ] as const) {
+    const log = join(scratch.path, bad ?? "good")
+    const clock = manualClock()
+    await using opened = await openServers(
+      { fix: fixtureCommand({ log, ...(bad === undefined ? {} : { bad }) }) },
+      { clock },
+    )
+    const connection = await opened.connection()
+    await connection.ready(never)
+    await clock.advance(179_000)
+    expect(linesOf(log)).not.toContain("ping")
+    await clock.advance(1000)
+    await expect.poll(() => linesOf(log), PATIENT).toContain("ping")
+    await clock.advance(30_000)
+    if (bad === "no-ping")
+      await expect
+        .poll(() => opened.warnings.join("\n"), PATIENT)
+        .toContain("fix: no answer to the keepalive: within 30 s")
+    const echo = textOf(connection.callTool("echo", { text: "alive" }, plainCall()))
+    await advanceUntil(echo, clock)
+    expect(await echo).toBe("alive")
+    expect(pidsIn(log)).toHaveLength(starts)
+  }
 })
 
 test("calls are made one after the other unless the server allows more", async () => {

@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 
 import type { Connection } from "../../../src/mcp/client/connection.ts"
+import { bridgeToStdio } from "../../support/mcp/stdio-bridge.ts"
 import { openServers, plainCall } from "../../support/mcp/open-servers.ts"
 import { referenceCommand, startEverything } from "../../support/mcp/reference-servers.ts"
 
@@ -72,6 +73,76 @@ describe("the reference servers over stdio", () => {
     expect(opened.server().stored()?.prompts.length).toBeGreaterThan(0)
   })
 })
+
+describe("a reference server whose process is killed", () => {
+  test.each(["server-everything", "server-filesystem", "server-memory"] as const)(
+    "%s is started again, and the next call works",
+    async (name) => {
+      await using scratch = await mkdtempDisposable(join(tmpdir(), "hermes-mcp-"))
+      const { command, args } = referenceCommand(name, ...(name === "server-filesystem" ? [scratch.path] : []))
+      const pids = join(scratch.path, "pids")
+      const entry = {
+        command: "/bin/sh",
+        args: ["-c", `echo $$ >> "${pids}"; exec "$@"`, "sh", command, ...args],
+        env: { MEMORY_FILE_PATH: join(scratch.path, "memory.jsonl") },
+      }
+      await using opened = await openServers({ ref: entry })
+      const connection = await opened.connection()
+      const call = plainCall({ scope: { roots: () => [{ uri: `file://${scratch.path}`, name: "workspace" }] } })
+      connection.useScope(call.scope)
+      const { tool, args: given } = HARMLESS[name]
+      const answer = (): Promise<string> => textOf(connection.callTool(tool, given, call))
+      const before = await answer()
+      const started = (): readonly number[] => readFileSync(pids, "utf8").trim().split("\n").map(Number)
+      const [first = 0] = started()
+      process.kill(first, "SIGKILL")
+      await expect.poll(answer, { timeout: 10_000 }).toBe(before)
+      expect(started()).toHaveLength(2)
+      expect(opened.warnings.join("\n")).toContain("ref was ended by SIGKILL")
+    },
+    20_000,
+  )
+})
+
+const HARMLESS = {
+  "server-everything": { tool: "echo", args: { message: "again" } },
+  "server-filesystem": { tool: "list_allowed_directories", args: {} },
+  "server-memory": { tool: "read_graph", args: {} },
+} as const
+
+test("tools that everything announces after the handshake appear", async () => {
+  await using opened = await openServers({ all: referenceCommand("server-everything", "stdio") })
+  await (await opened.connection()).ready(never)
+  const offered = (): readonly string[] => (opened.server().stored()?.tools ?? []).map(({ name }) => name)
+  // It registers them when it knows what the client can do, and sends `tools/list_changed`.
+  await expect
+    .poll(offered, { timeout: 10_000 })
+    .toEqual(expect.arrayContaining(["get-roots-list", "trigger-sampling-request"]))
+})
+
+test.each(["server-filesystem", "server-memory"] as const)("%s works over HTTP, and after a restart", async (name) => {
+  await using scratch = await mkdtempDisposable(join(tmpdir(), "hermes-mcp-"))
+  writeFileSync(join(scratch.path, "a.txt"), "inside")
+  const { command, args } = referenceCommand(name, ...(name === "server-filesystem" ? [scratch.path] : []))
+  const env = { PATH: process.env["PATH"] ?? "", MEMORY_FILE_PATH: join(scratch.path, "memory.jsonl") }
+  // These two speak stdio only.
+  await using bridge = await bridgeToStdio([command, ...args], { env })
+  await using opened = await openServers({ ref: { url: bridge.url, transport: "http", timeout: 5 } })
+  const connection = await opened.connection()
+  const read = (): Promise<string> => textOf(connection.callTool(...READING[name](scratch.path), plainCall()))
+  if (name === "server-memory") {
+    const entities = [{ name: "Ada", entityType: "person", observations: ["inside"] }]
+    await connection.callTool("create_entities", { entities }, plainCall())
+  }
+  expect(await read()).toContain("inside")
+  await bridge.restart()
+  expect(await read()).toContain("inside")
+})
+
+const READING = {
+  "server-filesystem": (directory: string) => ["read_text_file", { path: join(directory, "a.txt") }],
+  "server-memory": () => ["read_graph", {}],
+} as const satisfies Record<string, (directory: string) => readonly [string, Readonly<Record<string, unknown>>]>
 
 describe.each(["streamableHttp", "sse"] as const)("everything over %s", (transport) => {
   test("is called, lost and found again", async () => {

@@ -6,9 +6,6 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 
 import { isRecord } from "../../../src/base/json.ts"
-import { parsePattern } from "../../../src/policy/rules/parse-pattern.ts"
-import type { RulePattern } from "../../../src/policy/rules/permission-rules.ts"
-import type { Session } from "../../../src/app/session/session.ts"
 import { fixtureCommand, mcpConfig } from "../../support/mcp/fixture-servers.ts"
 import { callsTool, says } from "../../support/model-server/turn.ts"
 import type { ScriptEntry } from "../../support/model-server/turn.ts"
@@ -27,12 +24,6 @@ function lastResult({ model }: AssembledApp): string {
 async function declaredTools({ model }: AssembledApp, index: number): Promise<string> {
   const { body } = await model.received(index)
   return JSON.stringify(isRecord(body) ? body["tools"] : undefined)
-}
-
-function pattern(text: string): RulePattern {
-  const parsed = parsePattern(text)
-  if (!parsed.ok) throw new Error(parsed.error)
-  return parsed.value
 }
 
 test("the declared tools stay the same when the tools of a server arrive, and in the next session", async () => {
@@ -71,61 +62,6 @@ describe("a result", () => {
     })
     await runToEnd(await app.open({ permissionProfile: "full-auto" }), "go")
     expect(lastResult(app)).toContain(expected)
-  })
-})
-
-describe("permissions", () => {
-  const run = async (
-    options: Parameters<AssembledApp["open"]>[0],
-    entry: object = {},
-    answer?: "once" | "deny",
-  ): Promise<{ readonly outcome: string; readonly asked: number; readonly app: string }> => {
-    await using app = await assembleApp([search, called("echo", { text: "hi" }), says("Done.")], {
-      config: mcpConfig({ fix: { ...fixtureCommand(), ...entry } }),
-    })
-    const session: Session = await app.open(options)
-    let asked = 0
-    const { events } = await runToEnd(session, "go", (event) => {
-      if (event.type !== "approval-request") return
-      asked += 1
-      session.answer(event.requestId, { kind: "approval", choice: answer ?? "deny" })
-    })
-    const end = events.findLast((event) => event.type === "tool-end")
-    return { outcome: end?.outcome ?? "none", asked, app: lastResult(app) }
-  }
-
-  test("a tool of unknown effect is asked about", async () => {
-    expect(await run({}, {}, "once")).toMatchObject({ outcome: "ok", asked: 1 })
-    expect(await run({}, {}, "deny")).toMatchObject({ outcome: "denied", asked: 1 })
-  })
-
-  test("nobody to ask means no", async () => {
-    expect((await run({ attended: false })).outcome).toBe("denied")
-  })
-
-  test("plan mode refuses it, even when the server says that it only reads", async () => {
-    const { outcome, app } = await run({ permissionProfile: "plan" })
-    expect(outcome).toBe("blocked")
-    expect(app).toContain("PLAN_MODE_ACTIVE")
-  })
-
-  test("a server whose annotations are trusted may read in plan mode", async () => {
-    expect(await run({ permissionProfile: "plan" }, { trust_annotations: true })).toMatchObject({ outcome: "ok" })
-  })
-
-  test("a rule for the server allows it", async () => {
-    expect(await run({ permissionFlags: { allow: [pattern("mcp:fix:echo")], deny: [] } })).toMatchObject({
-      outcome: "ok",
-      asked: 0,
-    })
-  })
-
-  test("a rule against the server wins over full-auto", async () => {
-    const { outcome } = await run({
-      permissionProfile: "full-auto",
-      permissionFlags: { allow: [], deny: [pattern("mcp:fix")] },
-    })
-    expect(outcome).toBe("blocked")
   })
 })
 

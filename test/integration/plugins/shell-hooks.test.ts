@@ -54,6 +54,23 @@ test("a hook without consent is skipped with a warning", async () => {
   )
 })
 
+test("an unapproved fail_closed hook denies the calls that it would check, and only those", async () => {
+  await using app = await assembleApp(
+    [callsTool("read_file", { path: "a.txt" }), callsTool("search_files", { pattern: "content" }), says("ok")],
+    {
+      config: hooks("{matcher: read_file, command: ./check.sh --all, fail_closed: true}"),
+      workFiles: { "a.txt": "content" },
+    },
+  )
+  script(app, "check.sh", BLOCKING)
+  const run = await runToEnd(await app.open(), "read")
+  const [read, search] = run.events.filter((event) => event.type === "tool-end")
+  expect(read).toMatchObject({ outcome: "blocked" })
+  expect(search).toMatchObject({ outcome: "ok" })
+  expect(results(run)).toContain("hermes hooks approve './check.sh --all'")
+  expect(existsSync(join(app.home.path, "seen.json"))).toBe(false)
+})
+
 test.each([
   ["exit 3", "fail_closed: true", "failed: it exited with 3"],
   ["exit 3", "fail_closed: false", "content"],

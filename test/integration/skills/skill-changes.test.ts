@@ -179,7 +179,7 @@ test("declared variables reach commands, but never a blocked name", async () => 
       env: { WEATHER_TOKEN: "sunny", OPENAI_API_KEY: "sk-hidden-key-value" },
     },
   )
-  await runToEnd(await app.open(), "go")
+  await runToEnd(await app.open({ attended: false }), "go")
   const viewed = lastResult(app.model, 1)
   expect(viewed).toContain('"missing_required_environment_variables":["ABSENT_TOKEN"]')
   expect(viewed).toContain('"readiness_status":"setup_needed"')

@@ -87,6 +87,50 @@ test("skills of the project are offered with a note; an injected description is 
   expect(lastResult(app.model, 1)).toMatch(/poison:7: critical curl_pipe_shell/u)
 })
 
+test("the text of a project skill is labelled as text from outside, also when the user invokes it", async () => {
+  await using app = await assembleApp(
+    [
+      callsTool("skill_view", { name: "lint" }),
+      callsTool("skill_view", { name: "lint", file_path: "references/a.md" }),
+      callsTool("skill_view", { name: "mine" }),
+      says("ok"),
+      says("ok"),
+    ],
+    {
+      files: { ...NO_BUNDLE, "skills/mine/SKILL.md": skill("mine", "My own skill") },
+      workFiles: {
+        ".claude/skills/lint/SKILL.md": skill("lint", "Lint this project"),
+        ".claude/skills/lint/references/a.md": "The rules of this project, one per line.",
+      },
+    },
+  )
+  const session = await app.open()
+  await runToEnd(session, "hello")
+  for (const request of [1, 2])
+    expect(lastResult(app.model, request)).toContain("authors of this project wrote this skill")
+  // The result of the user's own skill is the only one without a fence.
+  expect(app.model.requests[3]?.rawBody.match(/\[data [0-9a-f]{8}\]/gu)).toHaveLength(2)
+  expect(lastResult(app.model, 3)).toMatch(/^\{"success":true,"name":"mine"(?![^]*authors of this project)/u)
+  const invoked = await session.skills?.invoke("lint", "now")
+  await runToEnd(session, invoked?.ok === true ? invoked.value : "")
+  expect(app.model.requests.at(-1)?.rawBody).toContain("authors of this project wrote this skill")
+})
+
+test("a skill that a bundled one will shadow is not listed: the index and the loader agree", async () => {
+  const other = (from: string): string => skill("code-review", `Review ${from}`, `Review of ${from}.`)
+  await using app = await assembleApp([callsTool("skill_view", { name: "code-review" }), says("ok"), says("ok")], {
+    workFiles: { ".claude/skills/code-review/SKILL.md": other("the project") },
+  })
+  await runToEnd(await app.open(), "hello")
+  const prompt = app.model.view(0).system
+  expect(prompt).not.toContain("Review the project")
+  expect(indexIn(app.model, 0)).toContain("coding [names only]: code-review,")
+  expect(lastResult(app.model, 1)).toContain("skills/coding/code-review")
+  await using next = await app.restart()
+  await runToEnd(await next.open(), "hello")
+  expect(indexIn(app.model, 2)).toBe(indexIn(app.model, 0))
+})
+
 test("two skills of one name in different categories are refused with their qualified names", async () => {
   await using app = await assembleApp(
     [callsTool("skill_view", { name: "twin" }), callsTool("skill_view", { name: "b/twin" }), says("ok")],

@@ -1,5 +1,5 @@
-import { execFileSync } from "node:child_process"
-import { existsSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs"
+import { execFileSync, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import type { Server } from "node:net"
 import { tmpdir } from "node:os"
@@ -115,7 +115,11 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
     const before = existing.map((name) => read(at(name)))
     write(at("dotfiles/zprofile"))
     symlinkSync("dotfiles/zprofile", at(".zprofile"))
-    const planted = [".bash_login", ".zshenv", ".config/autostart/x", ".config/systemd/user/x.service", ".tmux.conf"]
+    mkdirSync(at("Desktop"))
+    const planted =
+      ".bash_login .zshenv .config/autostart/x .config/systemd/user/x.service .tmux.conf .gradle/init.gradle .pdbrc .lessfilter .docker/cli-plugins/docker-x .npmrc .jupyter/x.py .m2/settings.xml .config/lxde/autostart/x .config/git/hooks/pre-commit Desktop/x.desktop".split(
+        " ",
+      )
     const { outputs, warnings } = await runCommands(
       app,
       [
@@ -133,7 +137,7 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
     expect(planted.filter((name) => existsSync(at(name)))).toEqual([])
     expect(readlinkSync(at(".zprofile"))).toBe("dotfiles/zprofile")
     expect(read(at("project/file"))).toBe("ok\n")
-    for (const name of [".zshenv", ".config/autostart", ".zprofile"]) {
+    for (const name of [".zshenv", ".config/autostart", ".zprofile", "Desktop/x.desktop", ".pdbrc"]) {
       expect(warnings.some((text) => text.includes(at(name)) && text.includes(".from-sandbox"))).toBe(true)
     }
   })
@@ -219,6 +223,41 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
     ])
     expect(nested.map((name) => read(join(workdir, name)))).toEqual(nested.map(() => "original\n"))
     expect(warnings.join("\n")).toContain("new/.git with entries or hooks with which git starts programs (hooks)")
+    expect(readdirSync(join(workdir, "new/.git/hooks.from-sandbox"))).toContain("pre-commit")
+    expect(existsSync(join(workdir, "new/.git/hooks/pre-commit"))).toBe(false)
+  })
+
+  test("what a command planted before Hermes was killed is undone at the next start, and the user is informed", async () => {
+    await using app = await assembleApp([], { config: CONFIG })
+    const { workdir, userHome, path } = app.home
+    git(workdir, "init", "-q", "-b", "main")
+    const config = read(join(workdir, ".git/config"))
+    const options = { directories: [workdir], opened: [], home: { path: userHome, writable: [userHome] } }
+    const killed = spawnSync(process.execPath, [
+      "--input-type=module",
+      "-e",
+      `import { recordExecutedFiles } from ${JSON.stringify(new URL("../../../src/exec/sandbox/interrupted-checks.ts", import.meta.url).href)}
+       recordExecutedFiles(${JSON.stringify(path)}, ${JSON.stringify({ options, root: workdir, repositories: [workdir] })})
+       process.kill(process.pid, "SIGKILL")`,
+    ])
+    expect(killed.signal).toBe("SIGKILL")
+    git(workdir, "config", "core.fsmonitor", "evil")
+    git(workdir, "init", "-q", "sub")
+    git(join(workdir, "sub"), "config", "filter.x.smudge", "evil")
+    write(join(userHome, ".zshenv"), "evil\n")
+    const { warnings } = await runCommands(app, ["true"])
+    expect(read(join(workdir, ".git/config"))).toBe(config)
+    expect(existsSync(join(workdir, "sub/.git/config"))).toBe(false)
+    expect(existsSync(join(userHome, ".zshenv"))).toBe(false)
+    const text = warnings.join("\n")
+    for (const part of [
+      "An earlier Hermes was killed while a command ran",
+      "core.fsmonitor",
+      "filter.smudge",
+      ".zshenv",
+    ])
+      expect(text).toContain(part)
+    expect(readdirSync(join(path, "cache/sandbox/running"))).toEqual([])
   })
 
   test("a new repository that starts programs is reported", async () => {
@@ -256,6 +295,18 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
     expect(executed.map((name) => read(at(name)))).toEqual(executed.map(() => "original\n"))
     expect([read(at(".npm/_cacache/entry")), read(at(".cache/pip/wheel"))]).toEqual(["evil\n", "evil\n"])
     expect(outputs[1]).toContain(String.raw`evil\noriginal"`)
+  })
+
+  test("in a home without caches, package managers write to private ones", async () => {
+    await using app = await assembleApp([], { config: CONFIG })
+    const at = (name: string): string => join(app.home.userHome, name)
+    const { outputs } = await runCommands(app, [
+      "npm cache verify > /dev/null && mkdir -p ~/.cache/tool ~/.npm/_npx && touch ~/.cache/tool/x ~/.npm/_npx/x && echo written",
+      "ls ~/.cache/tool ~/.npm/_npx",
+    ])
+    expect(outputs[0]).toContain("written")
+    expect(outputs[1]).toMatch(/tool:\\nx[^]*_npx:\\nx/u)
+    expect([existsSync(at(".cache/tool")), existsSync(at(".npm/_npx"))]).toEqual([false, false])
   })
 
   test("cannot leave the mounts with namespaces of its own", async () => {

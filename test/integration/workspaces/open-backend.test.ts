@@ -29,6 +29,7 @@ async function optionsFor(
     secret: (name) => (name === "FROM_FILE" ? "file value" : undefined),
     cwd: directories.workdir,
     taskId: "default",
+    isBorrowed: false,
     clock: systemClock,
     log: createLogger({ sinks: [{ level: "WARNING", write: (line) => warnings.push(line) }], redact: (text) => text }),
     signal: new AbortController().signal,

@@ -11,7 +11,17 @@ export interface FixtureOptions {
   readonly descriptionFile?: string
   /** Ends once at the start, when this file does not exist. */
   readonly crashFile?: string
-  readonly bad?: "dies" | "silent" | "invalid-list" | "duplicates" | "poison"
+  readonly bad?:
+    | "dies"
+    | "silent"
+    | "refuses"
+    | "no-list"
+    | "no-ping"
+    | "invalid-list"
+    | "duplicates"
+    | "poison"
+    | "poisoned-prompt"
+    | "hostile"
   readonly startDelayMs?: number
 }
 

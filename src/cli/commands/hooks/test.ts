@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { testHooks } from "../../../admin/hooks/hooks.ts"
 import { isRecord, parseJson } from "../../../base/json.ts"
 import { nearest } from "../../../base/nearest-name.ts"
+import { quoteForShell } from "../../../base/quote-for-shell.ts"
 import { explainSystemError } from "../../../base/system-error.ts"
 import { HOOK_EVENTS, isHookEvent } from "../../../plugins/hooks/hook-events.ts"
 import { CliError } from "../../command.ts"
@@ -28,11 +29,17 @@ export async function run(invocation: Invocation): Promise<number> {
   })
   if (tested.length === 0) terminal.line(`No hook is configured for ${event}.`)
   for (const { hook, run: ended, durationMs } of tested) {
+    if (ended === undefined) {
+      terminal.errLine(
+        `${hook.command} was not run, because you have not approved it. Approve it with \`hermes hooks approve ${quoteForShell(hook.command)}\`.`,
+      )
+      continue
+    }
     terminal.line(`${hook.command}: ${ended.failure ?? "ok"} (${durationMs} ms)`)
     if (ended.stdout.trim() !== "") terminal.line(ended.stdout.trimEnd())
     if (ended.stderr.trim() !== "") terminal.errLine(ended.stderr.trimEnd())
   }
-  return tested.some(({ run: ended }) => ended.failure !== undefined) ? 1 : 0
+  return tested.some(({ run: ended }) => ended === undefined || ended.failure !== undefined) ? 1 : 0
 }
 
 function readPayload(file: string | undefined): Readonly<Record<string, unknown>> {

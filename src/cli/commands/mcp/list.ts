@@ -1,4 +1,4 @@
-import { listMcpServers } from "../../../admin/mcp/server-facts.ts"
+import { heldTools, listMcpServers } from "../../../admin/mcp/server-facts.ts"
 import type { ServerFacts } from "../../../admin/mcp/server-facts.ts"
 import { counted } from "../../../base/counted.ts"
 import { maskAddressPasswords } from "../../../config/secrets.ts"
@@ -29,9 +29,10 @@ function asJson({ name, enabled, target, tools, prompts }: ServerFacts): Readonl
   return { name, enabled, target: maskAddressPasswords(target), tools: tools ?? null, prompts }
 }
 
-function stateOf({ enabled, tools }: ServerFacts): string {
+function stateOf(facts: ServerFacts): string {
+  const { enabled, tools } = facts
   if (!enabled) return "disabled"
   if (tools === undefined) return "not connected yet"
-  const held = tools.filter(({ state }) => state === "quarantined" || state === "blocked").length
+  const held = heldTools(facts).length
   return `${counted(tools.length, "tool")}${held === 0 ? "" : `, ${held} quarantined`}`
 }

@@ -1,3 +1,4 @@
+import { heldTools } from "../../../admin/mcp/server-facts.ts"
 import type { ServerFacts, ToolFacts } from "../../../admin/mcp/server-facts.ts"
 import { counted } from "../../../base/counted.ts"
 import { visibleText } from "../../../base/visible-text.ts"
@@ -22,8 +23,6 @@ export function printServer({ name, tools = [], prompts }: ServerFacts, invocati
   )
   for (const { name: tool, reason } of tools)
     if (reason !== undefined) terminal.errLine(`${tool}: ${visibleText(reason).text}`)
-  if (tools.some(({ state }) => state === "quarantined" || state === "blocked"))
-    terminal.errLine(`Look at quarantined tools with \`hermes mcp accept ${name}\`.`)
 }
 
 function firstLine(text: string): string {
@@ -33,4 +32,11 @@ function firstLine(text: string): string {
       .find((line) => line.trim() !== "")
       ?.trim() ?? "",
   ).text
+}
+
+/** What to do about tools that cannot be called; undefined when there are none. */
+export function heldToolsAdvice(facts: ServerFacts): string | undefined {
+  const { length } = heldTools(facts)
+  if (length === 0) return undefined
+  return `${counted(length, "tool")} cannot be called before you accept ${length === 1 ? "it" : "them"}: \`hermes mcp accept ${facts.name}\`.`
 }

@@ -2,6 +2,7 @@ import { readAudit, readAuditFilter, type AuditLine } from "../../../admin/permi
 import { systemClock } from "../../../base/clock.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { localDateTime } from "../../../terminal/relative-time.ts"
+import { printJson } from "../../terminal/json-output.ts"
 import { printTable } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 50
@@ -18,7 +19,7 @@ export function run(invocation: Invocation): Promise<number> {
   })
   if (!filter.ok) throw new CliError(filter.error, { exitCode: 2 })
   const entries = readAudit({ home }, filter.value, flags.number("limit") ?? DEFAULT_LIMIT) ?? []
-  if (flags.has("json")) for (const entry of entries) terminal.line(JSON.stringify(entry))
+  if (flags.has("json")) printJson(terminal, entries)
   else if (entries.length === 0) terminal.line("There are no such decisions yet.")
   else printTable([{}, {}, {}, {}, { flexible: true }], entries.map(row), invocation)
   return Promise.resolve(0)

@@ -7,11 +7,7 @@ import { namedPlugin } from "./named-plugin.ts"
 /** `hermes plugins update` */
 export async function run(invocation: Invocation): Promise<number> {
   const { plugin } = await namedPlugin(invocation)
-  const updated = await updatePlugin(
-    homeContext(invocation),
-    { name: plugin.key, directory: plugin.directory },
-    invocation.signal,
-  )
+  const updated = await updatePlugin(homeContext(invocation), plugin, invocation.signal)
   invocation.terminal.line(
     valueOrCliError(updated) === "updated" ? `${plugin.key} is updated.` : `${plugin.key} is up to date.`,
   )

@@ -1,6 +1,5 @@
-import { assertNever } from "../../../base/assert-never.ts"
 import { systemClock } from "../../../base/clock.ts"
-import { deleteSession, renameSession, type RenameOutcome } from "../../../admin/sessions/change-session.ts"
+import type { SessionId } from "../../../protocol/identifiers.ts"
 import type { SessionSummary } from "../../../state/store.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
@@ -24,41 +23,24 @@ export async function run(invocation: Invocation): Promise<number> {
     terminal.line("There are no sessions to choose from.")
     return 0
   }
-  const chosen = await (canDraw(invocation) ? pick(sessions, invocation) : choose(sessions, invocation))
-  return chosen === undefined ? 0 : resume(chosen.id, invocation)
+  const chosen = canDraw(invocation) ? await pick(invocation) : (await choose(sessions, invocation))?.id
+  return chosen === undefined ? 0 : resume(chosen, invocation)
 }
 
 function canDraw({ terminal, environment }: Invocation): boolean {
   return terminal.stdoutIsTty && process.stdin.isTTY && environment.get("TERM") !== "dumb"
 }
 
-async function pick(sessions: readonly SessionSummary[], invocation: Invocation): Promise<SessionSummary | undefined> {
-  const { pickSession } = await import("./session-picker.ts")
-  const { terminal, signal } = invocation
-  const context = homeContext(invocation)
-  return await pickSession(sessions, {
-    terminal,
+async function pick(invocation: Invocation): Promise<SessionId | undefined> {
+  const { browseSessions } = await import("../../../tui/modals/browse-sessions.ts")
+  const { terminal, signal, environment, flags } = invocation
+  return await browseSessions(homeContext(invocation), {
+    environment,
+    color: terminal.color,
     signal,
-    input: process.stdin,
-    output: process.stdout,
-    remove: (id) => deleteSession(context, id, { force: false }),
-    rename: async (id, title) => renameResult(await renameSession(context, id, title)),
+    source: flags.text("source"),
+    limit: flags.number("limit") ?? DEFAULT_LIMIT,
   })
-}
-
-function renameResult(outcome: RenameOutcome): { readonly title: string | null } | { readonly problem: string } {
-  switch (outcome.kind) {
-    case "renamed":
-      return { title: outcome.title }
-    case "too-long":
-      return { problem: `The title has ${outcome.length} characters; ${outcome.limit} are allowed.` }
-    case "taken":
-      return { problem: `Another session has this title or id: ${outcome.by}.` }
-    case "no-session":
-      return { problem: "This session no longer exists." }
-    default:
-      return assertNever(outcome)
-  }
 }
 
 /** The number before each row, and a space. */

@@ -1,6 +1,7 @@
 import { resolve } from "node:path"
 import { exportSessionLines, exportSessions, writeExportFile } from "../../../admin/sessions/export-sessions.ts"
 import type { ExportFileFailure, ExportFormat } from "../../../admin/sessions/export-sessions.ts"
+import { exportTranscript, formatOfFile, type TranscriptFormat } from "../../../admin/transcript/export-transcript.ts"
 import { assertNever } from "../../../base/assert-never.ts"
 import type { ReportProgress } from "../../../base/progress.ts"
 import { counted } from "../../../base/counted.ts"
@@ -9,11 +10,15 @@ import { homeContext } from "../../home-context.ts"
 import type { Terminal } from "../../../terminal/terminal.ts"
 import { noSession } from "./no-session.ts"
 
-/** `hermes sessions export OUT`: one session per line. */
+/** `hermes sessions export OUT`: one session per line, or one session as a document. */
 export async function run(invocation: Invocation): Promise<number> {
   const { positionals, terminal } = invocation
   const [out = "-"] = positionals
-  const sessions = await selectedSessions(invocation)
+  const format = chosenFormat(invocation, out)
+  const sessions =
+    format === "markdown" || format === "html"
+      ? [await oneDocument(invocation, format)]
+      : await selectedSessions(invocation, format)
   if (out === "-") {
     await printSessions(sessions, terminal)
     return 0
@@ -28,12 +33,35 @@ export async function run(invocation: Invocation): Promise<number> {
 
 type Lines = AsyncIterable<string> | Iterable<string>
 
-async function selectedSessions(invocation: Invocation): Promise<Lines> {
+type Format = ExportFormat["kind"] | TranscriptFormat
+
+/** The flag decides, then the name of the file. */
+function chosenFormat({ flags }: Invocation, out: string): Format {
+  const flag = flags.text("format")
+  if (flag === "trajectory" || flag === "markdown" || flag === "html" || flag === "jsonl") return flag
+  return formatOfFile(out) ?? "jsonl"
+}
+
+async function oneDocument(invocation: Invocation, format: TranscriptFormat): Promise<string> {
+  const name = invocation.flags.text("session-id")
+  if (name === undefined) {
+    const title = format === "html" ? "An HTML file" : "A Markdown file"
+    throw new CliError(
+      `${title} holds one session. Choose it with --session-id ID (\`hermes sessions list\` shows them), or use --format jsonl for all.`,
+      { exitCode: 2 },
+    )
+  }
+  const text = await exportTranscript(homeContext(invocation), name, format)
+  if (text === undefined) throw noSession(name)
+  return text.trimEnd()
+}
+
+async function selectedSessions(invocation: Invocation, kind: ExportFormat["kind"]): Promise<Lines> {
   const { flags, signal } = invocation
   const context = homeContext(invocation)
   const name = flags.text("session-id")
   const format: ExportFormat = {
-    kind: flags.text("format") === "trajectory" ? "trajectory" : "jsonl",
+    kind,
     includeUndone: flags.has("include-undone"),
   }
   if (name === undefined) return exportSessions(context, { source: flags.text("source"), signal, format })

@@ -269,6 +269,29 @@ describe("export", () => {
     expect(await lines("--session-id", MUSIC)).toEqual([MUSIC])
   })
 
+  test("writes one session as a document, by flag or by extension", async () => {
+    using home = await seeded()
+    const [markdown, html] = [join(home.directory, "a.md"), join(home.directory, "a.html")]
+    const printed = await home.run(["sessions", "export", "-", "--format", "markdown", "--session-id", WORK])
+    expect(printed).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^# Tax return 2025\n[^]*## You[^]*passport/u),
+    })
+    expect(await home.run(["sessions", "export", markdown, "--session-id", WORK])).toMatchObject({ code: 0 })
+    expect(readFileSync(markdown, "utf8")).toBe(printed.out)
+    expect(await home.run(["sessions", "export", html, "--session-id", WORK])).toEqual({
+      code: 0,
+      out: `Exported 1 session to ${html}.\n`,
+      err: "",
+    })
+    expect(readFileSync(html, "utf8")).toMatch(/^<!doctype html>[^]*<\/html>\n$/u)
+    expect(await home.run(["sessions", "export", html])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("An HTML file holds one session. Choose it with --session-id ID"),
+    })
+    expect(await home.run(["sessions", "export", html, "--session-id", "nothing"])).toMatchObject({ code: 1 })
+  })
+
   test.each([
     ["missing/dir/x", /^Cannot write .*missing\/dir\/x: no such file or directory\.\n$/, 1],
     [".", /is a directory; name a file\.\n$/, 2],

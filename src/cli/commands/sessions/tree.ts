@@ -2,6 +2,7 @@ import { readLineage } from "../../../admin/sessions/read-sessions.ts"
 import type { LineageNode } from "../../../state/store.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
 import { localDateTime } from "../../../terminal/relative-time.ts"
 import { noSession } from "./no-session.ts"
 import { counted } from "../../../base/counted.ts"
@@ -9,10 +10,25 @@ import { oneLine } from "../../../terminal/text-layout.ts"
 
 /** `hermes sessions tree [ID]` */
 export async function run(invocation: Invocation): Promise<number> {
-  const { positionals, terminal } = invocation
+  const { positionals, terminal, flags } = invocation
   const name = positionals.length === 0 ? undefined : positionals.join(" ")
   const nodes = await readLineage(homeContext(invocation), name)
   if (nodes === undefined) throw noSession(name ?? "")
+  if (flags.has("json")) {
+    printJson(
+      terminal,
+      nodes.map(({ id, parent, kind, title, startedAt, messageCount, endReason }) => ({
+        id,
+        parent,
+        kind,
+        title,
+        started_at: startedAt,
+        message_count: messageCount,
+        end_reason: endReason,
+      })),
+    )
+    return 0
+  }
   if (nodes.length === 0) terminal.line("There are no sessions yet.")
   for (const line of drawTree(nodes)) terminal.line(line)
   return 0

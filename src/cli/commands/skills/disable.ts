@@ -7,6 +7,6 @@ import { homeContext } from "../../home-context.ts"
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ""] = invocation.positionals
   const isChanged = valueOrCliError(await setSkillEnabled(homeContext(invocation), name, false))
-  invocation.terminal.line(isChanged ? `Disabled ${name}.` : `${name} is disabled already.`)
+  invocation.terminal.line(isChanged ? `Disabled ${name}.` : `The skill ${name} is disabled already.`)
   return 0
 }

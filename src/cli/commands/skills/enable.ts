@@ -7,6 +7,6 @@ import { homeContext } from "../../home-context.ts"
 export async function run(invocation: Invocation): Promise<number> {
   const [name = ""] = invocation.positionals
   const isChanged = valueOrCliError(await setSkillEnabled(homeContext(invocation), name, true))
-  invocation.terminal.line(isChanged ? `Enabled ${name}.` : `${name} is enabled already.`)
+  invocation.terminal.line(isChanged ? `Enabled ${name}.` : `The skill ${name} is enabled already.`)
   return 0
 }

@@ -18,9 +18,18 @@ export async function run(invocation: Invocation): Promise<number> {
   return 0
 }
 
-export function skillFields({ skill, origin, state }: ListedSkill): object {
+export function skillFields({ skill, origin, state, refusal }: ListedSkill): object {
   const { name, description, category, directory, problem } = skill
-  return { name, description, category, source: origin, state, path: directory, problem: problem ?? null }
+  return {
+    name,
+    description,
+    category,
+    source: origin,
+    state,
+    path: directory,
+    problem: problem ?? null,
+    refusal: refusal ?? null,
+  }
 }
 
 export function printSkills(listed: readonly ListedSkill[], invocation: Invocation): void {
@@ -29,11 +38,11 @@ export function printSkills(listed: readonly ListedSkill[], invocation: Invocati
     terminal.line("There are no such skills.")
     return
   }
-  const rows = listed.map(({ skill, origin, state }) => [
+  const rows = listed.map(({ skill, origin, state, refusal }) => [
     skill.name,
     origin,
     state === "offered" ? "" : state,
-    oneLine(skill.problem === undefined ? skill.description : `damaged: ${skill.problem}`),
+    oneLine(refusal ?? (skill.problem === undefined ? skill.description : `damaged: ${skill.problem}`)),
   ])
   printTable([{}, {}, {}, { flexible: true }], rows, invocation)
 }

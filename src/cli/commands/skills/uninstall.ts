@@ -1,4 +1,4 @@
-import { uninstallSkill } from "../../../admin/skills/installed-skills.ts"
+import { findInstalled, uninstallSkill } from "../../../admin/skills/installed-skills.ts"
 import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
@@ -8,6 +8,7 @@ import { confirmed } from "../../terminal/confirmation.ts"
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal } = invocation
   const [name = ""] = positionals
+  valueOrCliError(findInstalled(homeContext(invocation), name))
   if (!(await confirmed(`Remove the skill ${name}?`, { terminal, assumed: flags.has("yes") }))) {
     terminal.line("Nothing was changed.")
     return 1

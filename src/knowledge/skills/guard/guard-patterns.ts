@@ -51,7 +51,7 @@ export const GUARD_PATTERNS: readonly GuardPattern[] = [
     ["node_environment", "high", r`\bprocess\.env\s?\[`],
     ["ruby_secret", "critical", r`\bENV\s?\[\s?["']${SECRET_WORD}`],
     ["dns_exfil", "critical", r`\b(?:dig|nslookup|host)\s+[^\n]{0,120}\$[\w{(]`],
-    ["staged_exfil", "critical", r`>\s?/tmp/\S{1,120}${GAP}(?:&&|;|\|)\s?(?:curl|wget|nc|python3?)\b`],
+    ["staged_exfil", "critical", r`>\s?/tmp/\S.{0,320}?(?:&&|;|\|)\s?(?:curl|wget|nc|python3?)\b`],
     ["markdown_exfil", "high", r`!?\[[^\]]{0,120}\]\(\s?https?://[^)]{0,200}\$\{`, "]("],
     [
       "conversation_exfil",

@@ -21,7 +21,10 @@ function skillWith(files: Readonly<Record<string, string>>) {
   }
 }
 
-const ids = (text: string): readonly string[] => scanSkillText(text).findings.map(({ id }) => id)
+/** Patterns and structure only; commands are judged in test/integration/skills/guard-corpus.test.ts. */
+const NO_RISKS = (): readonly [] => []
+
+const ids = (text: string): readonly string[] => scanSkillText(text, NO_RISKS).findings.map(({ id }) => id)
 
 test.each([
   ["Run tests", []],
@@ -61,7 +64,7 @@ test.each([
 
 test("a finding names file, line and a short match", () => {
   using skill = skillWith({ "scripts/x.sh": `one\ntwo ${"sudo ".repeat(3)}` })
-  expect(scanSkill(skill.directory)).toMatchObject({
+  expect(scanSkill(skill.directory, NO_RISKS)).toMatchObject({
     verdict: "caution",
     findings: [{ id: "sudo", severity: "high", category: "privilege_escalation", file: "scripts/x.sh", line: 2 }],
   })
@@ -76,7 +79,7 @@ test("structure: executables, links, sizes, case; what .skillignore names is not
     ".skillignore": "drafts/\n",
   })
   symlinkSync("/etc", join(skill.directory, "etc"))
-  const { findings, files, verdict } = scanSkill(skill.directory)
+  const { findings, files, verdict } = scanSkill(skill.directory, NO_RISKS)
   expect(new Set(findings.map(({ id }) => id))).toEqual(
     new Set(["executable_file", "link_outside", "large_file", "case_collision"]),
   )

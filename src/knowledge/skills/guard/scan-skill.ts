@@ -5,6 +5,8 @@ import { isInside } from "../../../base/is-inside.ts"
 import { takeCodePoints } from "../../../base/text.ts"
 import { invisibleLine } from "../../threat-scan.ts"
 import { SKILL_FILE } from "../skill.ts"
+import { lineOf, type JudgeSnippets } from "./command-risk.ts"
+import { findSnippets } from "./command-snippets.ts"
 import { GUARD_PATTERNS } from "./guard-patterns.ts"
 import { verdictOf, type GuardFinding, type GuardVerdict, type Severity } from "./guard-finding.ts"
 import { readIgnoreFile } from "./skill-ignore.ts"
@@ -17,9 +19,6 @@ export interface GuardReport {
   readonly files: readonly string[]
 }
 
-const SCANNED = new Set(
-  "md txt py sh bash js ts rb yaml yml json toml cfg ini conf html css xml tex r jl pl php".split(" "),
-)
 const EXECUTABLES = new Set("exe dll so dylib bin dat com msi dmg app deb rpm".split(" "))
 const SCRIPTS = new Set("py sh bash js ts rb pl php r jl".split(" "))
 const MAX_FILES = 50
@@ -30,16 +29,20 @@ const MAX_VISITED = 2000
 const MAX_SCANNED_BYTES = 8 * 1024 * 1024
 const MAX_MATCH_CHARS = 120
 const MAX_FINDINGS = 500
+const PROBED_BYTES = 8192
+/** `env|` */
+const SHORTEST_MATCH = 4
 
-/** Scans a directory for text and files that a skill should not have. Reads nothing outside of it. */
-export function scanSkill(directory: string): GuardReport {
+/** Scans a directory for text, commands and files that a skill should not have. Reads nothing outside of it. */
+export function scanSkill(directory: string, judge: JudgeSnippets): GuardReport {
   const { files, findings } = listFiles(directory)
   let remaining = MAX_SCANNED_BYTES
   for (const { path, stats } of files) {
     if (findings.length >= MAX_FINDINGS || remaining <= 0) break
-    if (!isScanned(path)) continue
+    const bytes = readFileSync(join(directory, path))
+    if (!isText(bytes, path)) continue
     remaining -= stats.size
-    findings.push(...scanText(path, readFileSync(join(directory, path)).toString("utf8")))
+    findings.push(...scanText(path, bytes.toString("utf8"), judge))
   }
   return report(
     findings,
@@ -48,8 +51,8 @@ export function scanSkill(directory: string): GuardReport {
 }
 
 /** Scans a single text, for a skill that is not on disk as a directory of its own. */
-export function scanSkillText(text: string): GuardReport {
-  return report(scanText(SKILL_FILE, text), [SKILL_FILE])
+export function scanSkillText(text: string, judge: JudgeSnippets): GuardReport {
+  return report(scanText(SKILL_FILE, text, judge), [SKILL_FILE])
 }
 
 function report(findings: readonly GuardFinding[], files: readonly string[]): GuardReport {
@@ -61,9 +64,10 @@ function report(findings: readonly GuardFinding[], files: readonly string[]): Gu
 
 const SEVERITIES: readonly Severity[] = ["critical", "high", "medium", "low"]
 
-function scanText(file: string, text: string): readonly GuardFinding[] {
+function scanText(file: string, text: string, judge: JudgeSnippets): readonly GuardFinding[] {
   const findings: GuardFinding[] = []
   for (const [index, line] of text.split("\n").entries()) {
+    if (line.length < SHORTEST_MATCH) continue
     for (const { id, severity, category, pattern, needs } of GUARD_PATTERNS) {
       const match = needs === undefined || line.includes(needs) ? pattern.exec(line) : null
       if (match === null) continue
@@ -82,7 +86,35 @@ function scanText(file: string, text: string): readonly GuardFinding[] {
       line: invisible,
       match: "an invisible character",
     })
-  return findings
+  return [...findings, ...scanCommands(file, text, judge)]
+}
+
+/** What the commands in a text would do. One finding of a kind for each line. */
+function scanCommands(file: string, text: string, judge: JudgeSnippets): readonly GuardFinding[] {
+  const { snippets, isComplete } = findSnippets(text, extensionOf(file))
+  const byLine = new Map<string, GuardFinding>()
+  for (const risk of judge(snippets)) {
+    const { id, severity, category } = risk
+    const { line, text: found } = lineOf(risk)
+    byLine.set(`${id} ${line}`, {
+      id,
+      severity,
+      category,
+      file,
+      line,
+      match: takeCodePoints(found.trim(), MAX_MATCH_CHARS),
+    })
+  }
+  if (!isComplete)
+    byLine.set("", {
+      id: "unchecked_commands",
+      severity: "high",
+      category: "structure",
+      file,
+      line: 0,
+      match: "more commands than are checked",
+    })
+  return [...byLine.values()]
 }
 
 interface ListedFile {
@@ -143,6 +175,7 @@ function extensionOf(path: string): string {
   return extname(path).slice(1).toLowerCase()
 }
 
-function isScanned(path: string): boolean {
-  return SCANNED.has(extensionOf(path)) || path.endsWith(SKILL_FILE)
+/** By content, not by name: a script without an extension runs too. */
+function isText(bytes: Buffer, path: string): boolean {
+  return path.endsWith(SKILL_FILE) || !bytes.subarray(0, PROBED_BYTES).includes(0)
 }

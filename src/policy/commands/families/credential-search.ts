@@ -1,10 +1,13 @@
+import { posix } from "node:path"
+import { ACCOUNT_CREDENTIALS, HERMES_SECRETS } from "../../../config/protected-paths.ts"
 import { pathForms } from "../command-paths.ts"
 import type { CommandRule } from "../command-rule.ts"
 import type { Effect } from "../command-verdict.ts"
 import { holdsCredentials, isCredentialDirectory, isCredentialPath } from "../credential-paths.ts"
 import { hasFlag, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
-import type { ShellWord } from "../../shell/understood-command.ts"
+import { hasGlob } from "../shell-glob.ts"
+import type { CommandWrapper, ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
 
 const paths = (call: Invocation, word: ShellWord): readonly string[] =>
   pathForms(word, call.command.directory, call.facts)
@@ -43,30 +46,81 @@ const WITHOUT_CONTENT = new Set(
 const KEY_NAME =
   /(?:^|[*/.])(?:id_(?:rsa|dsa|ecdsa|ed25519)|\*?\.?(?:pem|key|p12|pfx|kdbx|keystore|jks|env|netrc|npmrc|pypirc|pgpass)|credentials?|[^/]*secrets?[^/]*|wallet\.dat|auth\.json|\.env\.?\*?)\*?$/iu
 
-/** The files of this command come from `find … -exec`, `fd -x` or a list for `xargs`. */
+/** The files of this command come from `find … -exec`, `fd -x`, a list for `xargs`, or a list that the shell reads into words. */
 function foundCredentials(call: Invocation): string | undefined {
   if (call.isWrapper || WITHOUT_CONTENT.has(call.program) || call.command.source === "remote") return undefined
-  const { command, understood, facts } = call
+  const { command, understood } = call
   const isFed = command.wrappers.some(({ program }) => program === "xargs" || program === "parallel")
-  const lists = [
-    ...command.wrappers.filter(({ program }) => FINDERS.has(program)).map(({ argv }) => argv),
-    ...(isFed
-      ? upstream(command, understood)
-          .filter(({ program }) => LISTERS.has(program ?? ""))
-          .map(({ argv }) => argv)
-      : []),
+  const isComputed = READERS.has(call.program) && call.words.some(({ known, text }) => !known && /[$`]/u.test(text))
+  const lists: readonly CommandWrapper[] = [
+    ...command.wrappers.filter(({ program }) => FINDERS.has(program)),
+    ...(isFed ? upstream(command, understood).flatMap((one) => asList(one, LISTERS)) : []),
+    // `cat $(find …)`, and the loops that read what `find` prints.
+    ...(isComputed ? understood.commands.flatMap((one) => asList(one, FINDERS)) : []),
   ]
-  for (const argv of lists) {
-    const words = argv.slice(1)
-    const named = words.flatMap((word) => paths(call, word))
-    const found = named.find((path) => isCredentialPath(path, facts) || isCredentialDirectory(path, facts))
+  for (const list of lists) {
+    const found = listedCredentials(list, call)
     if (found !== undefined) return found
-    if (!words.some(({ text }) => KEY_NAME.test(text))) continue
-    const above = named.find((path) => holdsCredentials(path, facts))
-    if (above !== undefined) return above
   }
   return undefined
 }
+
+function asList({ program = "", argv }: SimpleCommand, listers: ReadonlySet<string>): readonly CommandWrapper[] {
+  return listers.has(program) ? [{ program, argv }] : []
+}
+
+function listedCredentials({ program, argv }: CommandWrapper, call: Invocation): string | undefined {
+  const { facts } = call
+  const words = argv.slice(1)
+  const named = words.flatMap((word) => paths(call, word))
+  const found = named.find((path) => isCredentialPath(path, facts) || isCredentialDirectory(path, facts))
+  if (found !== undefined) return found
+  const isKey = words.some(({ text }) => KEY_NAME.test(text))
+  if (!FINDERS.has(program)) return isKey ? named.find((path) => holdsCredentials(path, facts)) : undefined
+  if (!isKey && findsOrdinaryFiles(program, words)) return undefined
+  return startingDirectories(program, words)
+    .flatMap((word) => paths(call, word))
+    .find((path) => holdsCredentials(path, facts))
+}
+
+/** Where `find` and `fd` look: the working directory unless they are told otherwise. */
+function startingDirectories(program: string, words: readonly ShellWord[]): readonly ShellWord[] {
+  const isFind = program.endsWith("find") && program !== "fdfind"
+  const end = isFind ? words.findIndex(({ text }) => /^(?:-(?![HLPDO])|[(!])/u.test(text)) : -1
+  const operands = (end === -1 ? words : words.slice(0, end)).filter(({ text }) => !text.startsWith("-"))
+  const directories = isFind ? operands : operands.slice(1)
+  return directories.length > 0 ? directories : [{ text: ".", known: true, pattern: false }]
+}
+
+/** The conditions let no file with keys or logins through. `fd` skips hidden files unless it is told otherwise. */
+function findsOrdinaryFiles(program: string, words: readonly ShellWord[]): boolean {
+  if (program === "fd" || program === "fdfind")
+    return !words.some(({ text }) => /^-[a-zA-Z]*[HuI]|^--(?:hidden|unrestricted)$/u.test(text))
+  const texts = words.map(({ text }) => text)
+  if (texts.some((text, index) => text === "-type" && texts[index + 1] === "d")) return true
+  const names = texts.filter(
+    (_text, index) => /^-i?name$/u.test(texts[index - 1] ?? "") && !/^(?:!|-not)$/u.test(texts[index - 2] ?? ""),
+  )
+  const alternatives = texts.filter((text) => text === "-o" || text === "-or").length
+  return names.length > alternatives && names.every(isOrdinaryName)
+}
+
+function isOrdinaryName(name: string): boolean {
+  return hasGlob(name) ? ORDINARY_EXTENSION.test(name) : !CREDENTIAL_NAMES.has(name)
+}
+
+const ORDINARY_EXTENSION =
+  /\.(?:md|mdx|txt|rst|org|tex|log|csv|tsv|pdf|png|jpe?g|gif|svg|webp|mp[34]|wav|html?|s?css|less|[cm]?[jt]sx?|vue|svelte|pyi?|ipynb|rb|rs|go|java|kts?|scala|swift|c|cc|cpp|cxx|h|hpp|hs|ml|ex|exs|erl|lua|php|pl|sh|sql|proto|patch|diff)$/u
+const CREDENTIAL_NAMES: ReadonlySet<string> = new Set(
+  [...ACCOUNT_CREDENTIALS, ...HERMES_SECRETS, "state.db", "config"].map((name) => posix.basename(name)),
+)
+
+/** Programs that show or pass on what the files in their arguments contain. */
+const READERS = new Set(
+  "cat tac head tail less more nl od xxd hexdump base64 base32 strings sed awk gawk grep egrep fgrep rg zgrep sort cut tr tee tar zip cp scp rsync curl wget nc openssl gpg dd jq gzip".split(
+    " ",
+  ),
+)
 
 const credentials =
   (find: (call: Invocation) => string | undefined) =>

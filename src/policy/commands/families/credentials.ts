@@ -24,13 +24,16 @@ function credentialRead(call: Invocation): string | undefined {
   const written = writtenPaths(call).flatMap(({ method, word }) => (method === "hard link" ? [] : [word.text]))
   const named = WITHOUT_CONTENT.has(call.program)
     ? []
-    : call.words.filter(({ text }) => !written.includes(text)).map(withoutOption)
+    : call.words.filter(({ text }) => !PLAIN_FLAG.test(text) && !written.includes(text)).map(withoutOption)
   for (const word of [...input, ...named]) {
     const found = pathForms(word, command.directory, facts).find((path) => isCredentialPath(path, facts))
     if (found !== undefined) return found
   }
   return undefined
 }
+
+/** An option that names no file. */
+const PLAIN_FLAG = /^-[\w-]*$/u
 
 /** `if=/path`, `--file=/path` and `@/path` name a file too. */
 function withoutOption(word: ShellWord): ShellWord {

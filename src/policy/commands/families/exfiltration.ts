@@ -129,11 +129,12 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
   {
     key: "send credentials to another machine",
     programs: [...NETWORK_NAMES, "git", "gh", "npm", "python", "python3", "node", "perl", "ruby", "php"],
+    // What takes long comes last.
     when: (call) =>
-      (mentionsCredential(call) !== undefined || dumpsEnvironment(call)) &&
-      !isKeyUser(call) &&
+      (NETWORK_PROGRAMS.has(call.program) || dumpsOrReads(call)) &&
       !isLocalUse(call) &&
-      (NETWORK_PROGRAMS.has(call.program) || dumpsOrReads(call)),
+      (mentionsCredential(call) !== undefined || dumpsEnvironment(call)) &&
+      !isKeyUser(call),
     does: "sends credentials or the environment to another program or machine",
     effects: (call) => [...network(call), { kind: "credentials", path: mentionsCredential(call) ?? "the environment" }],
   },

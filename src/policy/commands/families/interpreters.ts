@@ -103,7 +103,7 @@ export const INTERPRETER_RULES: readonly CommandRule[] = [
   {
     key: "sed runs a command",
     programs: ["sed", "gsed"],
-    when: (call) => sedScripts(call).some((script) => SED_EXECUTES.test(script)),
+    when: (call) => sedScripts(call).some(executesInSed),
     does: "starts other programs from its script",
     effects: CODE,
   },
@@ -148,7 +148,14 @@ function sedScripts(call: Invocation): readonly string[] {
   return given.length > 0 ? given : call.operands.slice(0, 1).map(({ text }) => text)
 }
 
-const SED_EXECUTES =
-  /(?:^|[;{}\n]|^\d+|\$|\/[IM]*)\s*e(?:\s|$|;)|s(.)(?:(?!\1).)*\1(?:(?!\1).)*\1[gpIiMm0-9]*e[gpIiMm0-9]*(?:\s*[;}]|$)/su
+/** The text of substitutions is no command, but their flag `e` runs the result. */
+function executesInSed(script: string): boolean {
+  return SED_SUBSTITUTES_AND_EXECUTES.test(script) || SED_EXECUTES.test(script.replaceAll(SED_SUBSTITUTION, "$1"))
+}
+
+const SED_SUBSTITUTES_AND_EXECUTES = /s(.)(?:(?!\1).)*\1(?:(?!\1).)*\1[gpIiMm0-9]*e[gpIiMm0-9]*(?:\s*[;}]|$)/su
+const SED_SUBSTITUTION =
+  /(^|[;{}\n\d$/IM!])\s*s([^\w\s\\])(?:\\.|(?!\2)[^\\])*\2(?:\\.|(?!\2)[^\\])*\2[gpIiMm0-9]*(?=\s*(?:[;}\n]|$))/gsu
+const SED_EXECUTES = /(?:^|[;{}\n]|^\d+|\$|\/[IM]*|[\d$]\s*!|\/[IM]*!|[\d$~+],?[\d$~+]+)\s*e(?:\s|$|;)/su
 const SED_WRITES =
   /(?:^|[;{}\n]|^\d+|\$|\/[IM]*)\s*[wW]\s+(?!\/dev\/(?:stdout|stderr|null))[/~.]|s(.)(?:(?!\1).)*\1(?:(?!\1).)*\1[gpIiMm0-9]*w\s+(?!\/dev\/(?:stdout|stderr|null))[/~.]/su

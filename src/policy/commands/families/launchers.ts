@@ -125,10 +125,6 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
   ["entr", (call) => says(call, /^-s$/u)],
   ["run-parts", () => true],
   ["openssl", (call) => says(call, /^-engine$|^-provider-path$/u)],
-  ["ftp", (call) => call.command.input?.kind === "text" && /^\s*!/mu.test(call.command.input.word.text)],
-  ["pdflatex", (call) => says(call, /^-{1,2}shell-escape$|^-{1,2}enable-write18$/u)],
-  ["latex", (call) => says(call, /^-{1,2}shell-escape$|^-{1,2}enable-write18$/u)],
-  ["lualatex", (call) => says(call, /^-{1,2}shell-escape$/u)],
   ["pandoc", (call) => anyOption("-F", "--filter", "-L", "--lua-filter")(call)],
   ["pip", (call) => anyOption("--python", "--global-option", "--config-settings")(call) && says(call, /^\/tmp\//u)],
 ])

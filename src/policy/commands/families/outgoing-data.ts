@@ -4,7 +4,8 @@ import type { Effect } from "../command-verdict.ts"
 import { holdsCredentials, isCredentialPath } from "../credential-paths.ts"
 import { hasFlag, optionValues, subcommands } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
-import { NETWORK_PROGRAMS, isLoopback, networkHost } from "../network-target.ts"
+import { NAME_LOOKUP_PROGRAMS, NETWORK_PROGRAMS, isLoopback, networkHost } from "../network-target.ts"
+import { sentToken } from "../registry-settings.ts"
 import { isWithin } from "../../file-floor.ts"
 import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
 
@@ -183,6 +184,12 @@ const SERVICE_HOSTS: Readonly<Record<string, RegExp>> = {
   gemini: /googleapis|google/u,
 }
 
+/** `$data.example.com`, and labels that are longer than names that people choose. */
+const carriesData = ({ known, text }: ShellWord): boolean =>
+  known
+    ? text.includes(".") && text.split(".").some((label) => /^(?:[\da-f]{32,}|[a-z2-7]{40,}|[\w-]{50,})$/iu.test(label))
+    : /\$(?:\w+|\{[^}]*\})[\w-]*\.[\w-]/u.test(text)
+
 /** Data that leaves this machine in the arguments of a program, and directories that are opened to others. */
 export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
   {
@@ -194,14 +201,14 @@ export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
   },
   {
     key: "send credentials to another machine",
-    programs: [...NETWORK_PROGRAMS, "whois", "finger"],
+    programs: [...NETWORK_PROGRAMS],
     when: (call) => isElsewhere(call) && (sendsSecret(call) || readsSecretsBefore(call)),
     does: "sends a secret to another machine",
     effects: (call) => [...network(call), { kind: "credentials", path: "the environment" }],
   },
   {
     key: "send credentials to another machine",
-    programs: [...NETWORK_PROGRAMS, "gh", "glab", "whois", "finger", "docker", "podman", "npm", "slack", "ntfy"],
+    programs: [...NETWORK_PROGRAMS, "gh", "glab", "docker", "podman", "npm", "slack", "ntfy"],
     when: (call) => isElsewhere(call) && passesSecrets(call),
     does: "sends a secret to another machine",
     effects: [{ kind: "credentials", path: ".env" }],
@@ -229,10 +236,27 @@ export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
   },
   {
     key: "send the output of a command to another machine",
-    programs: ["dig", "nslookup", "host", "drill", "ping", "whois", "finger"],
+    programs: NAME_LOOKUP_PROGRAMS,
     when: (call) => call.words.some(({ known, text }) => !known && /\$\([^)]|`/u.test(text)),
     does: "sends the output of a command to another machine",
     effects: network,
+  },
+  {
+    key: "send data in the name of a host",
+    programs: NAME_LOOKUP_PROGRAMS,
+    when: (call) => call.words.some(carriesData),
+    does: "sends data to another machine as a part of a name",
+    effects: network,
+  },
+  {
+    key: "send a token to another service",
+    programs: ["npm", "npx", "pnpm", "pnpx", "yarn", "yarnpkg", "bun", "bunx", "cargo", "uv", "uvx", "bundle", "gem"],
+    when: (call) => sentToken(call.command, call.facts) !== undefined,
+    does: "sends a token of the environment to a host that settings of the project name",
+    effects: (call) => [
+      { kind: "network", host: sentToken(call.command, call.facts)?.host },
+      { kind: "credentials", path: "the environment" },
+    ],
   },
   {
     key: "serve a directory to other machines",

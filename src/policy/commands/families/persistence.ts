@@ -1,40 +1,14 @@
 import { pathForms } from "../command-paths.ts"
 import { CODE, PERSON } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
-import { hasFlag, optionValues, subcommands } from "../invocation.ts"
+import { hasFlag, subcommands } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
-import { writtenPaths } from "../written-paths.ts"
-import type { WrittenPath } from "../written-paths.ts"
 
 const first = (call: Invocation): string => subcommands(call)[0] ?? ""
 const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
 const sets = (call: Invocation, ...actions: readonly string[]): boolean => {
   const [command = "", action = ""] = subcommands(call)
   return command === "config" && actions.includes(action)
-}
-
-const unpacks = (call: Invocation): boolean =>
-  /^-?[a-zA-Z]*x/u.test(call.words[0]?.text ?? "") || hasFlag(call, /^-[a-zA-Z]*x|^--(?:extract|get)$/u)
-
-/** The names of the files are in an archive or in another directory, so they may include start-up files. */
-function unpacksIntoHome(call: Invocation): boolean {
-  if (hasFlag(call, /^-[a-zA-Z]*P/u) && call.program.endsWith("tar") && says(call, /^-?[a-zA-Z]*x/u)) return true
-  if (call.program === "git" && first(call) !== "apply" && first(call) !== "am") return false
-  if (call.program.endsWith("tar") && !unpacks(call)) return false
-  const given = call.program === "patch" || call.program === "git" ? optionValues(call, "-d", "--directory") : []
-  const targets = [...writtenPaths(call), ...given.map((word): WrittenPath => ({ method: "other", word }))].filter(
-    ({ method, derived }) => method !== "delete" && derived === undefined,
-  )
-  const isHome = targets.some(({ word }) =>
-    pathForms(word, call.command.directory, call.facts).some((path) => path === "/" || path === call.facts.userHome),
-  )
-  if (!isHome) return false
-  if (call.program === "cp")
-    return (
-      hasFlag(call, /^-[a-zA-Z]*T|^--no-target-directory$/u) ||
-      call.operands.some(({ text }) => /\/\.$|[*]/u.test(text))
-    )
-  return call.program !== "rsync" || call.operands.some(({ text }) => text.endsWith("/") || text.includes("*"))
 }
 
 /** What runs later, without a further command. */
@@ -139,13 +113,6 @@ export const PERSISTENCE_RULES: readonly CommandRule[] = [
       (["claude", "codex"].includes(call.program) && first(call) === "mcp" && says(call, /^add/u)),
     does: "installs code that another program runs",
     effects: CODE,
-  },
-  {
-    key: "unpack into the home or the root directory",
-    programs: ["tar", "gtar", "bsdtar", "unzip", "7z", "cpio", "rsync", "cp", "patch", "git"],
-    when: unpacksIntoHome,
-    does: "may replace any file in the home or in the system",
-    effects: (call) => [{ kind: "write", path: call.facts.userHome }],
   },
   {
     key: "write a file that other programs execute",

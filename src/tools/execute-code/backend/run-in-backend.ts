@@ -10,10 +10,13 @@ import { pythonArguments, pythonFiles } from "../clients/python-client.ts"
 import type { ScriptRun } from "../script-run.ts"
 import { notStarted, shortenPaths, signalOf } from "../script-end.ts"
 import type { ScriptEnd } from "../script-end.ts"
+import { startTimeLimit, type TimeLimit } from "../time-limit.ts"
 import { serveSpool } from "./spool.ts"
 
 const TOKEN_BYTES = 32
 const SHORT_COMMAND_MS = 30_000
+/** The longest time that a timer can wait; the limit of the script ends it earlier. */
+const NO_LIMIT_MS = 2 ** 31 - 1
 
 /** Runs a script where the commands of the session run: in its container or on its host. Calls and answers are files there. */
 export async function runInBackend(run: ScriptRun, context: ToolContext): Promise<ScriptEnd> {
@@ -24,16 +27,18 @@ export async function runInBackend(run: ScriptRun, context: ToolContext): Promis
   const token = randomHex(TOKEN_BYTES)
   const spool = posix.join(directory, "spool")
   const ended = new AbortController()
+  let limit: TimeLimit | undefined
   try {
     const files = {
       ...scriptFiles(run, isProject ? cwd : undefined),
       "run.sh": startScript(run, { directory, cwd, token }),
     }
     await writeFiles(files, directory, context)
+    limit = startTimeLimit(run.seconds * 1000, run.port)
     const running = workspace.run(`sh ${quoted(posix.join(directory, "run.sh"))}`, {
       cwd,
-      timeoutMs: run.seconds * 1000,
-      signal: context.signal,
+      timeoutMs: NO_LIMIT_MS,
+      signal: AbortSignal.any([context.signal, limit.signal]),
       keepChars: run.settings.maxStdoutBytes,
     })
     const serving = serveSpool(spool, {
@@ -43,20 +48,22 @@ export async function runInBackend(run: ScriptRun, context: ToolContext): Promis
       signal: ended.signal,
     })
     const exit = await running.exit
+    const isTimedOut = limit.signal.aborted && !context.signal.aborted
     ended.abort()
     await serving
     const stderr = await shell(`head -c ${run.settings.maxStderrBytes} ${quoted(`${directory}/stderr`)}`, context)
-    return endOf(exit, shortenPaths(stderr, directory))
+    return endOf(isTimedOut ? { ...exit, how: "timed-out" } : exit, shortenPaths(stderr, directory))
   } catch (error) {
     return notStarted(`The script could not be started: ${errorMessage(error)}`)
   } finally {
+    limit?.clear()
     ended.abort()
     await shell(`rm -rf ${quoted(directory)}`, context)
   }
 }
 
 function scriptFiles(
-  { code, language, tools }: ScriptRun,
+  { code, language, port: { tools } }: ScriptRun,
   projectDirectory: string | undefined,
 ): Readonly<Record<string, string>> {
   if (language === "python") return pythonFiles(code, tools)

@@ -155,6 +155,7 @@ describe("read_file", () => {
     expect(await bench.call(readFile, { path: "a.docx" })).toEqual({
       error: expect.stringMatching(/^a\.docx is a binary file \(document\), and its text could not be extracted: /),
       is_binary: true,
+      file_size: 1,
     })
     expect(await bench.call(readFile, { path: "a.xlsx" })).toMatchObject({ is_binary: true })
     expect(await bench.call(readFile, { path: "a.ipynb" })).toMatchObject({ content: "1|{ broken" })

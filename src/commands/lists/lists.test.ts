@@ -1,0 +1,287 @@
+import { readFileSync } from "node:fs"
+import { describe, expect, test } from "vitest"
+
+import { createTestHomeContext } from "../../../test/support/home-context.ts"
+import { manualClock } from "../../../test/support/manual-clock.ts"
+import { assembleApp, runToEnd } from "../../../test/integration/assembled-app.ts"
+import { says } from "../../../test/support/model-server/turn.ts"
+import { fail, ok } from "../../base/result.ts"
+import type { Choice, ChoiceList } from "../choice-list.ts"
+import { agentList } from "./agent-list.ts"
+import { messageList } from "./message-list.ts"
+import { LATER_SESSIONS, modelList } from "./model-list.ts"
+import { permissionList } from "./permission-list.ts"
+import { personalityList } from "./personality-list.ts"
+import { rollbackList } from "./rollback-list.ts"
+import { sessionList } from "./session-list.ts"
+import { settingsList } from "./settings-list.ts"
+import { skinList } from "./skin-list.ts"
+
+const { signal } = new AbortController()
+
+async function load<T>(list: ChoiceList<T>): Promise<readonly Choice<T>[]> {
+  return (await list.load(signal)).choices
+}
+
+async function choose<T>(list: ChoiceList<T>, choice: T, mode?: string) {
+  const selection = await list.select?.(choice, { mode, signal })
+  if (selection === undefined) throw new Error("the list ends with this choice")
+  return selection
+}
+
+async function openList<T>(list: ChoiceList<T>, choice: T, mode?: string): Promise<ChoiceList<T>> {
+  const selection = await choose(list, choice, mode)
+  if (selection.kind !== "open") throw new Error(`expected a list, not ${selection.kind}`)
+  return selection.list
+}
+
+async function act<T>(list: ChoiceList<T>, chord: string, choice: Choice<T>, input = ""): Promise<string | undefined> {
+  const action = list.actions?.find((each) => each.chord === chord)
+  if (action === undefined) throw new Error(`no action ${chord}`)
+  return await action.run(choice, { input, signal })
+}
+
+function first<T>(choices: readonly Choice<T>[]): Choice<T> {
+  const [choice] = choices
+  if (choice === undefined) throw new Error("the list is empty")
+  return choice
+}
+
+test("sessions: listed, found by their messages, renamed and deleted; earlier messages can be gone back to", async () => {
+  await using assembled = await assembleApp([says("The sky is azure."), says("Yes."), says("Other.")])
+  const { app } = assembled
+  const session = await assembled.open()
+  await runToEnd(session, "colour of the sky?")
+  await runToEnd(session, "sure?")
+  const other = await assembled.open()
+  await runToEnd(other, "another matter")
+  await (await app.store()).setTitle(session.id, "Sky")
+
+  const list = sessionList(app, { current: other.id })
+  const choices = await load(list)
+  expect(choices.map(({ label, description, isCurrent }) => [label, description, isCurrent])).toEqual([
+    ["another matter", undefined, true],
+    ["Sky", "colour of the sky?", false],
+  ])
+  expect(choices[1]?.details).toEqual(["just now", "4 msgs", "cli"])
+  expect((await list.search?.("azure", signal))?.map(({ value, label }) => [value, label])).toEqual([
+    [session.id, "Sky"],
+  ])
+
+  const sky = choices.find(({ value }) => value === session.id) ?? first(choices)
+  expect(await act(list, "ctrl+r", sky, "Blue")).toBe("The title is now “Blue”.")
+  expect(await act(list, "ctrl+r", sky, "x".repeat(500))).toMatch(/^Not renamed: the title has 500 characters/u)
+  expect(list.actions?.find(({ chord }) => chord === "ctrl+d")?.appliesTo?.(first(choices))).toBe(false)
+
+  const messages = await load(messageList({ app, session }))
+  expect(messages.map(({ value, details }) => [value.text, value.turns, details?.[1]])).toEqual([
+    ["sure?", 1, "the last"],
+    ["colour of the sky?", 2, "2 messages back"],
+  ])
+
+  expect(await act(list, "ctrl+d", sky)).toBe(`Deleted ${session.id}.`)
+  expect((await load(list)).map(({ value }) => value)).toEqual([other.id])
+
+  expect(await load(agentList(app))).toEqual([])
+})
+
+describe("settings", () => {
+  const opened = async (list: ReturnType<typeof settingsList>, key: string) =>
+    await openList(list, { kind: "setting", key })
+
+  test("are shown with value and help, without secrets and without those that have no effect", async () => {
+    using context = createTestHomeContext({
+      "config.yaml": "model:\n  api_key: sk-0123456789abcdef\nterminal:\n  timeout: 77\n",
+    })
+    const choices = await load(settingsList(context))
+    const timeout = choices.find(({ label }) => label === "terminal.timeout")
+    expect(timeout?.details?.[0]).toBe("77")
+    expect(timeout?.details?.[1]).not.toBe("")
+    expect(timeout?.description).toMatch(/\.$/u)
+    expect(JSON.stringify(choices)).not.toContain("0123456789abcdef")
+    expect(choices.some(({ label }) => label === "_config_version")).toBe(false)
+  })
+
+  test("are edited by type and checked as `hermes config set` does", async () => {
+    using context = createTestHomeContext({ "config.yaml": "" })
+    const file = () => readFileSync(context.home.file("config.yaml"), "utf8")
+    const list = settingsList(context)
+    const flag = await opened(list, "display.streaming")
+    expect((await load(flag)).map(({ label, isCurrent }) => [label, isCurrent])).toEqual([
+      ["true", true],
+      ["false", false],
+    ])
+    expect(flag.freeEntry).toBeUndefined()
+    expect(await choose(flag, { kind: "value", key: "display.streaming", text: "false" })).toEqual({
+      kind: "back",
+      note: "Set display.streaming.",
+    })
+    const number = await opened(list, "agent.max_turns")
+    const typed = number.freeEntry?.("many") ?? { kind: "setting", key: "" }
+    expect((await choose(number, typed)).kind).toBe("stay")
+    expect((await choose(number, { kind: "value", key: "agent.max_turns", text: "12" })).kind).toBe("back")
+    expect(file()).toMatch(/max_turns: 12/u)
+    const words = await opened(list, "display.busy_input_mode")
+    expect((await load(words)).map(({ label }) => label)).toEqual(["interrupt", "queue", "steer"])
+    const [choice] = (await load(list)).filter(({ label }) => label === "agent.max_turns")
+    if (choice === undefined) throw new Error("the setting is not listed")
+    expect(await act(list, "ctrl+r", choice)).toBe("agent.max_turns has its default value again.")
+    expect(file()).not.toMatch(/max_turns/u)
+  })
+
+  test("a secret is typed unseen", async () => {
+    using context = createTestHomeContext({ "config.yaml": "model:\n  api_key: sk-0123456789abcdef\n" })
+    const secret = await opened(settingsList(context), "model.api_key")
+    expect([secret.isSecret, await load(secret)]).toEqual([true, []])
+  })
+})
+
+test("models: the providers with a key, then their models; the chosen mode is kept", async () => {
+  using context = createTestHomeContext({}, { ANTHROPIC_API_KEY: "sk-ant-0123456789" })
+  const list = modelList({
+    context: { ...context, version: "0" },
+    current: { provider: "custom", model: "local-model" },
+  })
+  const providers = await load(list)
+  expect(providers.map(({ value, isCurrent }) => [value, isCurrent])).toEqual([
+    [{ kind: "provider", provider: "custom" }, true],
+    [{ kind: "provider", provider: "anthropic" }, false],
+  ])
+  expect(list.freeEntry?.("gpt")).toEqual({ kind: "model", provider: undefined, model: "gpt" })
+  const models = await openList(list, { kind: "provider", provider: "anthropic" }, LATER_SESSIONS)
+  expect(models.modes?.[0]).toBe(LATER_SESSIONS)
+  expect(models.freeEntry?.("x")).toEqual({ kind: "model", provider: "anthropic", model: "x" })
+  expect(models.select).toBeUndefined()
+})
+
+test("rollback: snapshots with their diff, then all files or one", async () => {
+  const snapshot = {
+    hash: "a".repeat(40),
+    short: "aaaaaaaa",
+    time: 0,
+    reason: "terminal make",
+    filesChanged: 1,
+    insertions: 2,
+    deletions: 1,
+    precedes: [],
+  }
+  const checkpoints = {
+    root: () => "/w",
+    list: () => Promise.resolve([snapshot]),
+    diff: (_hash: string, { file }: { readonly file?: string }) =>
+      Promise.resolve(
+        file === "bad"
+          ? fail("it is gone")
+          : ok({ text: `+${file ?? "all"}`, truncated: false, files: ["x", "y"], added: ["y"] }),
+      ),
+  }
+  const list = rollbackList(checkpoints, { clock: manualClock(0) })
+  const choice = first(await load(list))
+  expect([choice.label, choice.details]).toEqual(["terminal make", ["just now", "aaaaaaaa", "+2 -1"]])
+  expect(await list.preview?.(choice, signal)).toEqual({ kind: "diff", text: "+all" })
+  const files = await openList(list, choice.value)
+  expect((await load(files)).map(({ label, value, details }) => [label, value.file, details])).toEqual([
+    ["Restore everything (2 files)", undefined, undefined],
+    ["x", "x", ["is restored"]],
+    ["y", "y", ["is removed"]],
+  ])
+  const bad = { value: { hash: "a", file: "bad" }, label: "" }
+  expect((await files.preview?.(bad, signal))?.text).toBe("The changes cannot be shown: it is gone.")
+})
+
+test("sub-agents and processes: stopped, steered and paused", async () => {
+  const calls: unknown[] = []
+  const node = {
+    id: "sa-0-1",
+    parentId: null,
+    depth: 1,
+    goal: "count",
+    role: "leaf",
+    model: "m",
+    toolsets: ["file"],
+    status: "running",
+    startedAt: 0,
+    toolCount: 2,
+    lastTool: "read_file",
+    tokens: { input: 1000, output: 0 },
+    files: [],
+    children: [],
+  }
+  const process = {
+    id: "proc_1",
+    command: "npm run dev",
+    pid: 7,
+    uptimeMs: 61_000,
+    state: { status: "running" },
+    output: "ready\n",
+  }
+  const subAgents = {
+    isPaused: false,
+    tree: () => [node],
+    stop: (id: string) => calls.push(["stop", id]) > 0,
+    steer: (id: string, text: string) => calls.push(["steer", id, text]) > 0,
+    setPaused: (paused: boolean) => {
+      subAgents.isPaused = paused
+    },
+  }
+  const registry = {
+    list: () => [process],
+    peek: () => process,
+    kill: (id: string) => {
+      calls.push(["kill", id])
+      return Promise.resolve("killed")
+    },
+  }
+  const app = { subAgents, processes: { open: () => Promise.resolve(registry) }, clock: manualClock(5000) }
+  const list = agentList(app as unknown as Parameters<typeof agentList>[0])
+  const [agent, running] = await load(list)
+  if (agent === undefined || running === undefined) throw new Error("expected two entries")
+  expect([agent.details, running.details]).toEqual([
+    ["5s", "read_file", "1K tokens"],
+    ["1m", "process 7"],
+  ])
+  expect((await list.preview?.(running, signal))?.text).toBe("ready")
+  await act(list, "ctrl+d", agent)
+  await act(list, "ctrl+d", running)
+  await act(list, "ctrl+s", agent, "faster")
+  expect(await act(list, "ctrl+t", agent)).toMatch(/^No sub-agent is started/u)
+  expect((await list.load(signal)).note).toBe("Starting sub-agents is paused.")
+  expect(calls).toEqual([
+    ["stop", "sa-0-1"],
+    ["kill", "proc_1"],
+    ["steer", "sa-0-1", "faster"],
+  ])
+  expect(list.actions?.map(({ appliesTo }) => appliesTo?.(running) ?? true)).toEqual([true, false, true])
+})
+
+test("lists of names mark the current one; a skin is shown while it is highlighted", async () => {
+  const shown: (string | undefined)[] = []
+  const skins = skinList({
+    skins: [
+      { name: "default", description: "gold" },
+      { name: "mono", description: "grey" },
+    ],
+    current: "mono",
+    show: (name) => shown.push(name),
+  })
+  const choices = await load(skins)
+  expect(choices.map(({ label, isCurrent }) => [label, isCurrent])).toEqual([
+    ["default", false],
+    ["mono", true],
+  ])
+  skins.onHighlight?.(first(choices))
+  skins.onHighlight?.(undefined)
+  expect(shown).toEqual(["default", undefined])
+  const profiles = await load(permissionList({ profiles: ["plan", "mine"], current: "plan" }))
+  expect(profiles.map(({ description }) => description)).toEqual([
+    "reads only, and ends with a plan for you to approve",
+    "one of your own",
+  ])
+  const personalities = await load(
+    personalityList({ personalities: [{ name: "noir", description: "dark" }], current: undefined }),
+  )
+  expect(personalities.map(({ label, isCurrent }) => [label, isCurrent])).toEqual([
+    ["none", true],
+    ["noir", false],
+  ])
+})

@@ -1,0 +1,113 @@
+import { settingsWithOrigin } from "../../admin/settings/describe-settings.ts"
+import { setSetting, unsetSetting } from "../../admin/settings/edit-settings.ts"
+import type { HomeContext } from "../../admin/home-context.ts"
+import { asSentence } from "../../base/sentence.ts"
+import { isSecretKey } from "../../config/secrets.ts"
+import type { Setting } from "../../config/setting.ts"
+import { findSetting, settingSections } from "../../config/settings.ts"
+import type { Choice, ChoiceList } from "../choice-list.ts"
+
+/** A setting to open, or a new value for it as the user would write it. */
+export type SettingChoice =
+  | { readonly kind: "setting"; readonly key: string }
+  | { readonly kind: "value"; readonly key: string; readonly text: string }
+
+/** Every setting with its value. Choosing one edits it; the value is checked and saved as `hermes config set` does. */
+export function settingsList(context: HomeContext): ChoiceList<SettingChoice> {
+  return {
+    title: "Settings",
+    hint: "Enter changes it",
+    load: async () => {
+      const values = await settingsWithOrigin(context)
+      const choices = settingSections().flatMap(({ title, keys }) =>
+        keys.flatMap((key): readonly Choice<SettingChoice>[] => {
+          const setting = findSetting(key)
+          if (setting === undefined || setting.reserved === true || key === "_config_version") return []
+          const { value, origin } = values[key] ?? { value: setting.default, origin: "default" }
+          return [
+            {
+              value: { kind: "setting", key },
+              label: key,
+              description: setting.help,
+              details: [valueText(value), origin === "default" ? "" : origin],
+              group: title,
+            },
+          ]
+        }),
+      )
+      return { choices }
+    },
+    select: async (value, { signal }) => {
+      const { key } = value
+      const setting = findSetting(key)
+      if (value.kind === "value" || setting === undefined) return { kind: "done" }
+      signal.throwIfAborted()
+      const current = (await settingsWithOrigin(context))[key]?.value
+      return { kind: "open", list: valueList(context, { key, setting, current }) }
+    },
+    actions: [
+      {
+        chord: "ctrl+r",
+        label: "resets it",
+        confirm: ({ label }) => `Remove ${label} from config.yaml, so that its default applies?`,
+        run: async ({ value }) => {
+          const removed = await unsetSetting(context, value.key)
+          return removed.ok ? `${value.key} has its default value again.` : asSentence(removed.error.message)
+        },
+      },
+    ],
+  }
+}
+
+function valueList(
+  context: HomeContext,
+  { key, setting, current }: { readonly key: string; readonly setting: Setting; readonly current: unknown },
+): ChoiceList<SettingChoice> {
+  const isSecret = isSecretKey(key.split(".").at(-1) ?? key)
+  const offered = isSecret ? [] : offeredValues(setting, current)
+  const value = (text: string): SettingChoice => ({ kind: "value", key, text })
+  return {
+    title: key,
+    hint: `${setting.help} ${rangeText(setting)}`.trim(),
+    emptyText: isSecret ? "Type the new value." : "Type a value.",
+    load: () =>
+      Promise.resolve({
+        choices: offered.map((text): Choice<SettingChoice> => ({
+          value: value(text),
+          label: text === "" ? '""' : text,
+          details: [text === valueText(setting.default) ? "default" : ""],
+          isCurrent: text === valueText(current),
+        })),
+      }),
+    ...(isClosed(setting) ? {} : { freeEntry: value }),
+    ...(isSecret ? { isSecret: true } : {}),
+    select: async (chosen) => {
+      if (chosen.kind === "setting") return { kind: "back", note: "" }
+      const edited = await setSetting(context, key, chosen.text)
+      if (!edited.ok) return { kind: "stay", note: asSentence(edited.error.message) }
+      const warnings = edited.value.warnings.map(asSentence).join(" ")
+      return { kind: "back", note: `Set ${edited.value.paths.join(", ")}. ${warnings}`.trim() }
+    },
+  }
+}
+
+function offeredValues(setting: Setting, current: unknown): readonly string[] {
+  if (setting.values !== undefined) return setting.values
+  if (setting.type === "boolean") return ["true", "false"]
+  return [...new Set([valueText(current), valueText(setting.default)])]
+}
+
+/** No other values are possible. */
+function isClosed({ values, type, nullable }: Setting): boolean {
+  return (values !== undefined || type === "boolean") && nullable !== true
+}
+
+function rangeText({ min, max }: Setting): string {
+  if (min !== undefined && max !== undefined) return `From ${min} to ${max}.`
+  if (min !== undefined) return `At least ${min}.`
+  return max === undefined ? "" : `At most ${max}.`
+}
+
+function valueText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value ?? null)
+}

@@ -1,0 +1,104 @@
+import { pathForms } from "../command-paths.ts"
+import type { CommandRule } from "../command-rule.ts"
+import { hasFlag, optionValues, programName, subcommands, upstream } from "../invocation.ts"
+import type { Invocation } from "../invocation.ts"
+import { NETWORK_PROGRAMS } from "../network-target.ts"
+import { appliesPatch, gitDirectory, patchedFiles, targetDirectory } from "../patch-targets.ts"
+import { writtenPaths } from "../written-paths.ts"
+import type { ShellWord } from "../../shell/understood-command.ts"
+
+const isTar = (call: Invocation): boolean => call.program.endsWith("tar")
+
+/** The letters of the first word without a dash, as in `tar xPf`, and of the options. */
+const tarLetters = (call: Invocation): string => {
+  const first = call.words[0]?.text ?? ""
+  const bundle = /^[a-zA-Z]+$/u.test(first) ? first : ""
+  return [bundle, ...call.flags.filter((flag) => /^-[a-zA-Z]/u.test(flag))].join("")
+}
+
+const unpacks = (call: Invocation): boolean => {
+  if (isTar(call)) return tarLetters(call).includes("x") || hasFlag(call, /^--(?:extract|get)$/u)
+  if (call.program === "cpio") return hasFlag(call, /^-[a-zA-Z]*i|^--extract$/u) && !hasFlag(call, /^-[a-zA-Z]*t/u)
+  if (call.program === "pax") return hasFlag(call, /^-[a-zA-Z]*r/u)
+  if (/^7z|^7za/u.test(call.program)) return /^[xe]$/u.test(call.operands[0]?.text ?? "")
+  return call.program === "unzip" ? !hasFlag(call, /^-[a-zA-Z]*[ltvpZ]/u) : true
+}
+
+/** The archive itself says where its files go: absolute names and `..` are followed. */
+const followsAbsoluteNames = (call: Invocation): boolean => {
+  if (isTar(call)) return tarLetters(call).includes("P") || hasFlag(call, /^--absolute-names$/u)
+  if (call.program === "cpio") return !hasFlag(call, /^--no-absolute-filenames$/u)
+  if (call.program === "unzip") return hasFlag(call, /^-[a-zA-Z]*:/u)
+  if (/^7z|^7za/u.test(call.program)) return hasFlag(call, /^-spf/u)
+  return call.program === "pax" || (call.program === "git" && hasFlag(call, /^--unsafe-paths$/u))
+}
+
+/** Subcommands of git that write files, and do so in another directory when they are given one. */
+const GIT_CHECKOUT = new Set("checkout restore reset read-tree checkout-index switch stash merge pull".split(" "))
+
+/** The directories that receive files whose names the command line does not say. */
+function receivingDirectories(call: Invocation): readonly (string | undefined)[] {
+  const { command, program, facts } = call
+  const forms = (words: readonly ShellWord[]): readonly string[] =>
+    words.flatMap((word) => pathForms(word, command.directory, facts))
+  if (program === "git") {
+    if (appliesPatch(call)) return [targetDirectory(call)]
+    const isRedirected =
+      optionValues(call, "--work-tree").length > 0 || command.assignments.some(({ name }) => name === "GIT_WORK_TREE")
+    return isRedirected && GIT_CHECKOUT.has(subcommands(call)[0] ?? "") ? [gitDirectory(call)] : []
+  }
+  if (program === "patch") {
+    const values = new Set(optionValues(call, "-d", "--directory", "-i", "--input", "-p", "-o", "-D", "-B", "-z"))
+    return call.operands.some((word) => !values.has(word)) ? [] : [targetDirectory(call)]
+  }
+  const written = writtenPaths(call).filter(({ method, derived }) => method !== "delete" && derived === undefined)
+  const named = forms(written.map(({ word }) => word))
+  const isArchive = program !== "cp" && program !== "rsync"
+  const hasTarget = optionValues(call, ...(TARGET_OPTIONS[program] ?? TAR_OPTIONS)).length > 0
+  return isArchive && !hasTarget ? [command.directory] : named
+}
+
+const TAR_OPTIONS = ["-C", "--directory", "--one-top-level"]
+const TARGET_OPTIONS: Readonly<Record<string, readonly string[]>> = {
+  unzip: ["-d"],
+  cpio: ["-D", "--directory"],
+  "7z": ["-o"],
+  "7za": ["-o"],
+  pax: [],
+}
+
+/** The names of the files are in an archive, a patch or another directory, so they may include start-up files. */
+function unpacksIntoHome(call: Invocation): boolean {
+  if (call.program !== "git" && call.program !== "patch" && !unpacks(call)) return false
+  if (call.program !== "cp" && call.program !== "rsync" && followsAbsoluteNames(call)) return true
+  const isHome = receivingDirectories(call).some((path) => path === "/" || path === call.facts.userHome)
+  if (!isHome) return false
+  // A patch whose text is known is judged by the files that it names.
+  if (appliesPatch(call) && patchedFiles(call).length > 0) return false
+  if (call.program === "cp")
+    return (
+      hasFlag(call, /^-[a-zA-Z]*T|^--no-target-directory$/u) ||
+      call.operands.some(({ text }) => /\/\.$|[*]/u.test(text))
+    )
+  return call.program !== "rsync" || call.operands.some(({ text }) => text.endsWith("/") || text.includes("*"))
+}
+
+/** Archives and patches, which name the files that they write themselves. */
+export const UNPACKED_FILE_RULES: readonly CommandRule[] = [
+  {
+    key: "unpack into the home or the root directory",
+    programs: ["tar", "gtar", "bsdtar", "unzip", "7z", "7za", "cpio", "pax", "rsync", "cp", "patch", "git"],
+    when: unpacksIntoHome,
+    does: "may replace any file in the home or in the system",
+    effects: (call) => [{ kind: "write", path: call.facts.userHome }],
+  },
+  {
+    key: "apply a patch from another machine",
+    programs: ["patch", "git"],
+    when: (call) =>
+      appliesPatch(call) &&
+      upstream(call.command, call.understood).some(({ program }) => NETWORK_PROGRAMS.has(programName(program ?? ""))),
+    does: "changes files as another machine says",
+    effects: [{ kind: "code" }],
+  },
+]

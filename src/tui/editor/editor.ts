@@ -1,0 +1,536 @@
+import type { AttachedImage } from "../../app/services/attached-image.ts"
+import { isImagePath } from "../../app/services/attached-image.ts"
+import { pasteTokenEndingAt } from "../../admin/editor-support/paste-files.ts"
+import type { PasteFiles } from "../../admin/editor-support/paste-files.ts"
+import { assertNever } from "../../base/assert-never.ts"
+import type { Result } from "../../base/result.ts"
+import type { EditorKeyAction } from "../../config/editor-keys.ts"
+import {
+  deleteLeft,
+  deleteRange,
+  deleteRight,
+  draftOf,
+  insertText,
+  lineEnd,
+  moveRight,
+} from "../../terminal/editor/draft.ts"
+import type { Draft, DraftEdit } from "../../terminal/editor/draft.ts"
+import { EMPTY_SEARCH } from "../../terminal/editor/history-search.ts"
+import type { HistorySearch } from "../../terminal/editor/history-search.ts"
+import { textColumns } from "../../terminal/text-width.ts"
+import type { Drawing, Size } from "../drawing.ts"
+import type { PromptHistory } from "../prompt-history.ts"
+import type { KeyEvent } from "../screen/key-event.ts"
+import type { Theme } from "../theme/theme.ts"
+import { createBrowsing } from "./browsing.ts"
+import type { CompletionSource } from "./completion/completion-source.ts"
+import { createMenuControl } from "./completion/menu-control.ts"
+import { createDraftLayouter, moveRows } from "./draft-layout.ts"
+import { drawEditor } from "./draw-editor.ts"
+import { CUTS, MOVES } from "./edit-keys.ts"
+import { createEditing } from "./editing.ts"
+import { cleanInput } from "./input-text.ts"
+import type { Keymap } from "./keymap.ts"
+import { pastedText } from "./pasted-text.ts"
+import type { PasteLimits } from "./pasted-text.ts"
+import { promptText } from "./prompt-text.ts"
+import { searchKey } from "./search-key.ts"
+import { suggestRest } from "./suggestion.ts"
+import { unbracketedPaste } from "./unbracketed-paste.ts"
+import { INITIAL_VIM, leaveInsertMode, vimKey } from "./vim/vim-mode.ts"
+import type { VimStep } from "./vim/vim-mode.ts"
+
+export interface EditorOptions {
+  /** Submitted messages are added to it. */
+  readonly history: Pick<PromptHistory, "entries" | "add">
+  readonly keymap: Keymap
+  readonly mode: "emacs" | "vim"
+  /** Shown before the prompt; absent for the default profile. */
+  readonly profile?: string
+  /** The messages that wait for the end of a turn, oldest first. */
+  readonly queued: () => readonly string[]
+  readonly completion: CompletionSource
+  /** The names of the slash commands, for suggestions. */
+  readonly commands: () => readonly string[]
+  readonly pastes: PasteFiles & PasteLimits
+  /** Reads an image whose path was pasted or dropped. */
+  readonly readImage: (path: string) => Promise<Result<AttachedImage>>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** The editor has changed by itself, for example because completions arrived. */
+  readonly changed: () => void
+}
+
+/** What the user asks for with a key. Everything that only changes the draft is done by the editor. */
+export type EditorAction =
+  | { readonly type: "submit"; readonly text: string; readonly attachments: readonly AttachedImage[] }
+  /** Replaces a message that waits; an empty text removes it. */
+  | { readonly type: "edit-queued"; readonly original: string; readonly text: string }
+  /** Ctrl+C, or Escape on an empty draft, which must not clear or leave anything. */
+  | { readonly type: "interrupt"; readonly key: "ctrl+c" | "escape" }
+  /** Escape twice on an empty draft. */
+  | { readonly type: "go-back" }
+  /** Ctrl+D on an empty draft. */
+  | { readonly type: "leave" }
+  | { readonly type: "suspend" }
+  | { readonly type: "redraw" }
+  | { readonly type: "external-editor" }
+  | { readonly type: "toggle-tasks" }
+  | { readonly type: "expand-output" }
+  /** Attach the image of the clipboard, or else insert its text if that is wanted too. */
+  | { readonly type: "paste-image"; readonly orText: boolean }
+
+/** The input of the full UI: a draft of several lines with completion, history and attachments. */
+export interface Editor {
+  readonly text: string
+  readonly attachments: readonly AttachedImage[]
+  /** There is neither text nor an attachment. */
+  readonly isEmpty: boolean
+  /** Shown by the prompt. */
+  isWorking: boolean
+  draw(size: Size, theme: Theme, now: number): Drawing
+  key(event: KeyEvent): EditorAction | undefined
+  /** Handles keys that arrived together: on terminals that do not mark pasted text, lines among them are one paste. */
+  keys(events: readonly KeyEvent[]): readonly EditorAction[]
+  /** Inserts text as a paste does. */
+  paste(text: string): EditorAction | undefined
+  attach(image: AttachedImage): void
+  /** Replaces the draft; it can be undone. */
+  setText(text: string): void
+  /** Puts text before what the user has typed. */
+  returnToDraft(text: string): void
+  /** Removes text and attachments. Undo brings the text back. */
+  clear(): void
+  /** Shows a sentence below the draft until the next key, or for this many milliseconds. */
+  hint(text: string, forMs?: number): void
+  /** Replaces options, for example when the settings are known. The draft stays. */
+  configure(changes: Partial<EditorOptions>): void
+}
+
+export function createEditor(options: EditorOptions): Editor {
+  return new InputEditor(options)
+}
+
+/** A second Escape within this time goes back to an earlier message. */
+const SECOND_ESCAPE_MS = 1000
+
+class InputEditor implements Editor {
+  isWorking = false
+  #options: EditorOptions
+  readonly #editing
+  readonly #browsing
+  readonly #layoutOf = createDraftLayouter()
+  readonly #menu = createMenuControl(() => this.#options.changed())
+  #images: readonly AttachedImage[] = []
+  #vim = INITIAL_VIM
+  /** The first of two keys. */
+  #prefix: string | undefined
+  #search: HistorySearch | undefined
+  #hint: { readonly text: string; readonly until: number } | undefined
+  #escapedAt = Number.NEGATIVE_INFINITY
+  /** The column that Up and Down keep to. */
+  #goalColumn: number | undefined
+  /** The key has shown another message; a menu for it would take the next Up and Down. */
+  #isBrowsing = false
+  #showsSuggestions = true
+  /** Of the last drawing. */
+  #width = 76
+  #top = 0
+
+  constructor(options: EditorOptions) {
+    this.#options = options
+    this.#editing = createEditing({ undoStep: () => (this.#options.mode === "vim" ? "insertion" : "word") })
+    this.#browsing = createBrowsing({
+      history: () => this.#options.history.entries(),
+      queued: () => this.#options.queued(),
+    })
+  }
+
+  get text(): string {
+    return this.#editing.draft.text
+  }
+
+  get attachments(): readonly AttachedImage[] {
+    return this.#images
+  }
+
+  get isEmpty(): boolean {
+    return this.text === "" && this.#images.length === 0
+  }
+
+  draw(size: Size, theme: Theme, now: number): Drawing {
+    const { mode, profile } = this.#options
+    const prompt = promptText(
+      {
+        isWorking: this.isWorking,
+        ...(mode === "vim" ? { vimMode: this.#vim.mode } : {}),
+        ...(profile === undefined ? {} : { profile }),
+      },
+      size.columns,
+      theme,
+    )
+    // Without colours they would look like typed text.
+    this.#showsSuggestions = theme.color
+    this.#width = Math.max(2, size.columns - 1 - textColumns(prompt))
+    const { draft } = this.#editing
+    const search = this.#search
+    const found = search?.match === undefined ? undefined : this.#options.history.entries()[search.match]
+    const shown = found === undefined ? draft : draftOf(found)
+    const { rows, cursor, top } = drawEditor(
+      {
+        prompt,
+        layout: this.#layoutOf(shown.text, this.#width),
+        cursor: shown.cursor,
+        top: this.#top,
+        suggestion: search === undefined ? this.#suggestion() : "",
+        search,
+        images: this.#images,
+        hint: this.#hint !== undefined && now < this.#hint.until ? this.#hint.text : undefined,
+        menu: this.#menu.menu,
+      },
+      size,
+      theme,
+    )
+    this.#top = top
+    return { rows, ...(cursor === undefined ? {} : { cursor }) }
+  }
+
+  key(event: KeyEvent): EditorAction | undefined {
+    this.#hint = undefined
+    this.#isBrowsing = false
+    const before = this.#editing.draft
+    const action = event.type === "paste" ? this.paste(event.text) : this.#key(event)
+    if (this.#editing.draft.text !== before.text) this.#complete()
+    else if (this.#editing.draft.cursor !== before.cursor) this.#menu.close()
+    return action
+  }
+
+  keys(events: readonly KeyEvent[]): readonly EditorAction[] {
+    const pasted = this.#search === undefined ? unbracketedPaste(events) : undefined
+    const actions =
+      pasted === undefined
+        ? events.map((event) => this.key(event))
+        : [this.#paste(pasted, this.#options.pastes.unbracketedNewlines)]
+    return actions.filter((action) => action !== undefined)
+  }
+
+  paste(text: string): EditorAction | undefined {
+    return this.#paste(text, this.#options.pastes.newlines)
+  }
+
+  attach(image: AttachedImage): void {
+    this.#images = [...this.#images, image]
+  }
+
+  setText(text: string): void {
+    this.#leaveModes()
+    this.#editing.change(draftOf(cleanInput(text)))
+    this.#menu.close()
+  }
+
+  returnToDraft(text: string): void {
+    this.setText(this.text === "" ? text : `${text}\n${this.text}`)
+  }
+
+  clear(): void {
+    this.#images = []
+    this.setText("")
+  }
+
+  hint(text: string, forMs = Number.POSITIVE_INFINITY): void {
+    this.#hint = { text, until: this.#options.now() + forMs }
+  }
+
+  configure(changes: Partial<EditorOptions>): void {
+    this.#options = { ...this.#options, ...changes }
+    if (this.text !== "") this.#complete()
+  }
+
+  #key(event: TypedKey): EditorAction | undefined {
+    const { keymap } = this.#options
+    const chord = this.#prefix === undefined ? event.chord : `${this.#prefix} ${event.chord}`
+    const isSecond = this.#prefix !== undefined
+    this.#prefix = undefined
+    if (this.#search !== undefined && !isSecond && this.#searchKey(event, this.#search)) return undefined
+    if (!isSecond && this.#isNormalMode && this.#vimKey(event)) return undefined
+    if (!isSecond && keymap.isPrefix(chord)) {
+      this.#prefix = chord
+      return undefined
+    }
+    const action = keymap.action(chord)
+    if (action !== "up" && action !== "down") this.#goalColumn = undefined
+    if (action !== undefined) return this.#run(action)
+    if (!isSecond && isText(event) && !this.#isNormalMode) this.#type(event.text)
+    return undefined
+  }
+
+  #run(action: EditorKeyAction): EditorAction | undefined {
+    switch (action) {
+      case "submit":
+        return this.#submit()
+      case "newline":
+        return this.#do(() => this.#editing.insert("\n"))
+      case "up":
+      case "down":
+        return this.#vertical(action)
+      case "right":
+        return this.#acceptSuggestion() ? undefined : this.#move(moveRight)
+      case "delete_left":
+        return this.#deleteLeft()
+      case "delete_right":
+        return this.#do(() => this.#editing.delete(deleteRight))
+      case "delete_right_or_leave":
+        if (this.isEmpty) return { type: "leave" }
+        return this.#do(() => this.#editing.delete(deleteRight))
+      case "yank":
+        return this.#do(() => this.#editing.yank())
+      case "undo":
+        if (!this.#editing.undo() && this.text === "") return { type: "suspend" }
+        return undefined
+      case "redo":
+        this.#editing.redo()
+        return undefined
+      case "complete":
+        if (!this.#accept({ orFirst: true }) && !this.#acceptSuggestion()) this.#complete()
+        return undefined
+      case "previous_completion":
+        this.#menu.select(-1, this.#editing.draft)
+        return undefined
+      case "cancel":
+        return this.#cancel()
+      case "search_history":
+        this.#menu.close()
+        this.#search = EMPTY_SEARCH
+        return undefined
+      case "paste":
+      case "paste_image":
+        return { type: "paste-image", orText: action === "paste" }
+      case "interrupt":
+        this.#menu.close()
+        return { type: "interrupt", key: "ctrl+c" }
+      case "suspend":
+        return { type: "suspend" }
+      case "redraw":
+        return { type: "redraw" }
+      case "external_editor":
+        return { type: "external-editor" }
+      case "toggle_tasks":
+        return { type: "toggle-tasks" }
+      case "expand_output":
+        return { type: "expand-output" }
+      case "left":
+      case "word_left":
+      case "word_right":
+      case "line_start":
+      case "line_end":
+      case "draft_start":
+      case "draft_end":
+        return this.#move(MOVES[action])
+      case "delete_word_left":
+      case "delete_word_right":
+      case "delete_to_start":
+      case "delete_to_end":
+        return this.#do(() => this.#editing.cut(CUTS[action]))
+      default:
+        return assertNever(action)
+    }
+  }
+
+  #do(edit: () => void): undefined {
+    edit()
+  }
+
+  #move(edit: DraftEdit): undefined {
+    this.#editing.move(edit)
+  }
+
+  #type(text: string): void {
+    const clean = cleanInput(text)
+    if (clean !== "") this.#editing.type(clean)
+  }
+
+  #submit(): EditorAction | undefined {
+    const { draft } = this.#editing
+    if (endsWithBackslash(draft)) return this.#do(() => this.#editing.change(insertText(deleteLeft(draft), "\n")))
+    if (this.#accept({ orFirst: false })) return undefined
+    const original = this.#browsing.queued
+    const { text } = draft
+    if (text.trim() === "" && this.#images.length === 0 && original === undefined) return undefined
+    const attachments = this.#images
+    // A message that waits keeps its own images; those of the draft stay for the next one.
+    if (original === undefined) this.#images = []
+    this.#leaveModes()
+    this.#editing.reset()
+    this.#menu.close()
+    if (this.#options.mode === "vim") this.#vim = { ...this.#vim, mode: "insert", keys: [] }
+    this.#options.history.add(text)
+    return original === undefined ? { type: "submit", text, attachments } : { type: "edit-queued", original, text }
+  }
+
+  /** Moves in the menu, by rows of the draft, or through queued messages and the history. */
+  #vertical(direction: "up" | "down"): undefined {
+    const { draft } = this.#editing
+    if (this.#menu.select(direction === "up" ? -1 : 1, draft)) return undefined
+    const layout = this.#layoutOf(draft.text, this.#width)
+    this.#goalColumn ??= layout.positionOf(draft.cursor).column
+    const moved = moveRows(draft, layout, { rows: direction === "up" ? -1 : 1, column: this.#goalColumn })
+    if (moved !== undefined) return this.#move(() => moved)
+    const entry = this.#browsing.move(direction === "up" ? "older" : "newer", draft)
+    if (entry === undefined) return undefined
+    this.#goalColumn = undefined
+    this.#isBrowsing = true
+    return this.#do(() => this.#editing.change(entry))
+  }
+
+  /** On an empty draft it removes the last attachment. A token of a pasted text is removed as a whole. */
+  #deleteLeft(): undefined {
+    const { text, cursor } = this.#editing.draft
+    if (text === "") this.#images = this.#images.slice(0, -1)
+    const token = pasteTokenEndingAt(text, cursor)
+    if (token > 0) this.#editing.change(deleteRange({ text, cursor }, cursor - token, cursor))
+    else this.#editing.delete(deleteLeft)
+  }
+
+  #cancel(): EditorAction | undefined {
+    if (this.#menu.menu !== undefined) return this.#do(() => this.#menu.close())
+    if (this.#options.mode === "vim" && this.#vim.mode === "insert") {
+      this.#applyVim(leaveInsertMode(this.#vim, this.#editing.draft))
+      this.#editing.endGroup()
+    }
+    if (this.text !== "") return undefined
+    // It stops what runs, and must not be taken for the first of two when that has just ended.
+    if (this.isWorking) return { type: "interrupt", key: "escape" }
+    const now = this.#options.now()
+    if (now - this.#escapedAt < SECOND_ESCAPE_MS) {
+      this.#escapedAt = Number.NEGATIVE_INFINITY
+      return { type: "go-back" }
+    }
+    this.#escapedAt = now
+    this.hint("Press Esc again to go back to an earlier message.", SECOND_ESCAPE_MS)
+    return { type: "interrupt", key: "escape" }
+  }
+
+  get #isNormalMode(): boolean {
+    return this.#options.mode === "vim" && this.#vim.mode === "normal"
+  }
+
+  /** Returns false for a key that does in normal mode what it always does. */
+  #vimKey(event: TypedKey): boolean {
+    if (event.chord === "escape") {
+      const isPending = this.#vim.keys.length > 0
+      this.#vim = { ...this.#vim, keys: [] }
+      return isPending
+    }
+    const key = event.chord === "ctrl+r" ? event.chord : event.chord === "backspace" ? "h" : event.text
+    if (key === "" || (key === event.text && !isText(event))) return false
+    const step = vimKey(this.#vim, this.#editing.draft, key)
+    if (step === undefined) return isText(event)
+    if (step.effect?.kind !== "up" && step.effect?.kind !== "down") this.#goalColumn = undefined
+    this.#applyVim(step)
+    return true
+  }
+
+  #applyVim({ state, draft, effect }: VimStep): void {
+    this.#vim = state
+    if (draft.text === this.text) this.#editing.move(() => draft)
+    else this.#editing.change(draft, state.mode === "insert" ? "typing" : undefined)
+    for (let done = 0; done < (effect?.count ?? 0); done += 1) {
+      if (effect?.kind === "undo" && !this.#editing.undo()) break
+      if (effect?.kind === "redo" && !this.#editing.redo()) break
+      if (effect?.kind === "up" || effect?.kind === "down") this.#vertical(effect.kind)
+    }
+  }
+
+  /** Returns false for a key that ends the search and then does what it always does. */
+  #searchKey(event: TypedKey, search: HistorySearch): boolean {
+    const { keymap, history } = this.#options
+    const action = keymap.action(event.chord)
+    const step = searchKey(search, { action, typed: isText(event) ? cleanInput(event.text) : "" }, history.entries())
+    this.#search = step.kind === "continue" ? step.search : undefined
+    if (step.kind !== "accept") return true
+    if (step.found !== undefined) this.#editing.change(draftOf(step.found))
+    // Escape only ends the search.
+    return action === "cancel"
+  }
+
+  #paste(pasted: string, newlines: number): EditorAction | undefined {
+    const text = cleanInput(pasted)
+    this.#search = undefined
+    if (text === "") return { type: "paste-image", orText: false }
+    this.#vim = { ...this.#vim, keys: [] }
+    if (isImagePath(text.trim())) this.#attachFrom(text.trim())
+    const { inserted, problem } = pastedText(text, this.#editing.draft, { pastes: this.#options.pastes, newlines })
+    this.#editing.insert(inserted)
+    if (problem !== undefined) this.hint(problem)
+    return undefined
+  }
+
+  /** The path stays in the draft if it is no image. */
+  #attachFrom(path: string): void {
+    this.#options.readImage(path).then(
+      (image) => {
+        if (!image.ok) return
+        const start = this.text.lastIndexOf(path)
+        if (start === -1) return
+        this.#editing.change(withoutPart(this.#editing.draft, start, start + path.length))
+        this.attach(image.value)
+        this.#options.changed()
+      },
+      (error: unknown) => {
+        this.hint(`The image was not attached: ${String(error)}`)
+        this.#options.changed()
+      },
+    )
+  }
+
+  #suggestion(): string {
+    if (!this.#showsSuggestions || this.text === "" || this.#isNormalMode || this.#browsing.queued !== undefined)
+      return ""
+    const { history, commands } = this.#options
+    return suggestRest(this.#editing.draft, { history: history.entries(), commands: commands() })
+  }
+
+  #acceptSuggestion(): boolean {
+    const rest = this.#suggestion()
+    if (rest !== "") this.#editing.insert(rest)
+    return rest !== ""
+  }
+
+  #accept(options: { readonly orFirst: boolean }): boolean {
+    const accepted = this.#menu.accept(this.#editing.draft, options)
+    if (accepted !== undefined) this.#editing.change(accepted)
+    return accepted !== undefined
+  }
+
+  #complete(): void {
+    const { draft } = this.#editing
+    if (draft.text === "" || this.#isNormalMode || this.#search !== undefined || this.#isBrowsing) this.#menu.close()
+    else this.#menu.request(draft, this.#options.completion)
+  }
+
+  #leaveModes(): void {
+    this.#search = undefined
+    this.#prefix = undefined
+    this.#goalColumn = undefined
+    this.#browsing.end()
+  }
+}
+
+type TypedKey = Extract<KeyEvent, { readonly type: "key" }>
+
+function isText({ chord, text }: TypedKey): boolean {
+  return text !== "" && !/^(?:ctrl|alt)\+./u.test(chord) && !/\p{Cc}/u.test(text)
+}
+
+/** An odd number of backslashes before the cursor, which is at the end of its line. */
+function endsWithBackslash(draft: Draft): boolean {
+  return draft.cursor === lineEnd(draft) && /(?:^|[^\\])(?:\\\\)*\\$/u.test(draft.text.slice(0, draft.cursor))
+}
+
+/** Removes a part; the cursor stays between the same characters. */
+function withoutPart(draft: Draft, from: number, to: number): Draft {
+  const rest = deleteRange(draft, from, to)
+  return draft.cursor <= from
+    ? { ...rest, cursor: draft.cursor }
+    : { ...rest, cursor: Math.max(rest.cursor, draft.cursor - (to - from)) }
+}

@@ -1,0 +1,181 @@
+import type { Drawing, Row } from "../drawing.ts"
+import type { ColorRole, Theme } from "../theme/theme.ts"
+import type { Modal, ModalView } from "./modal.ts"
+import { countdown, cutRow, entryRow, hintRow, noticeRow, scrolledRows, SELECTED, titleRow } from "./modal-rows.ts"
+import { textColumns } from "../../terminal/text-width.ts"
+import { isTyped } from "./text-field.ts"
+import { createTypingGuard, IGNORED_KEY_HINT } from "./typing-guard.ts"
+
+export interface QuestionEntry<T> {
+  readonly value: T
+  readonly label: string
+  /** A shorter label for one row with all entries, with the letter in brackets: `[o]nce`. */
+  readonly short: string
+  /** Letters that choose it. The first one is shown. */
+  readonly letters: readonly [string, ...string[]]
+}
+
+export interface ChoiceQuestion<T> {
+  readonly title: string
+  readonly role: ColorRole
+  /** Rows above the entries. They scroll if there is not enough room. */
+  readonly body: (view: ModalView) => readonly Row[]
+  readonly entries: () => readonly QuestionEntry<T>[]
+  /** The entry that is highlighted first. */
+  readonly initial: T
+  /** The answer of Esc and Ctrl+C. */
+  readonly cancel: T
+  /** Epoch seconds. */
+  readonly expiresAt: number | null
+  readonly hint: string
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number
+}
+
+/** A question with a few fixed answers: arrows and Enter, digits or letters. The answers stay visible on short terminals. */
+export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
+  const guard = createTypingGuard(question.openedAt)
+  let selected = question.initial
+  let offset = 0
+  let page = 1
+  let isIgnored = false
+
+  const move = (by: number): undefined => {
+    const entries = question.entries()
+    const from = entries.findIndex(({ value }) => value === selected)
+    selected = entries[(from + by + entries.length) % entries.length]?.value ?? selected
+    return undefined
+  }
+  const scroll = (by: number): undefined => {
+    offset = Math.max(0, offset + by)
+    return undefined
+  }
+  return {
+    draw: (view) => {
+      const { size, theme, now } = view
+      const entries = question.entries()
+      const layout = questionLayout(question.body(view), entries, size)
+      const { rows: body, offset: used } = scrolledRows(layout.body, {
+        height: layout.bodyRows,
+        offset,
+        theme,
+        columns: size.columns,
+      })
+      offset = used
+      page = Math.max(1, layout.bodyRows - 2)
+      const title = titleRow(theme, {
+        title: question.title,
+        fact: countdown(question.expiresAt, now),
+        role: question.role,
+        columns: size.columns,
+      })
+      const choices = layout.isCompact
+        ? compactRows(entries, { selected, columns: size.columns, theme })
+        : entries.map((entry, index) =>
+            entryRow(theme, `${index + 1}. [${entry.letters[0].toUpperCase()}] ${entry.label}`, {
+              isSelected: entry.value === selected,
+              columns: size.columns,
+            }),
+          )
+      const hint = isIgnored
+        ? noticeRow(theme, IGNORED_KEY_HINT, size.columns)
+        : hintRow(theme, question.hint, size.columns)
+      return fitted([title, ...body, ...choices], { hint, choices: choices.length, rows: size.rows })
+    },
+    key: (event, now) => {
+      isIgnored = false
+      if (event.type === "paste") return undefined
+      if (event.chord === "escape" || event.chord === "ctrl+c") return { decision: question.cancel }
+      if (guard.ignores(now)) {
+        isIgnored = true
+        return undefined
+      }
+      switch (event.chord) {
+        case "up":
+        case "left":
+        case "shift+tab":
+          return move(-1)
+        case "down":
+        case "right":
+        case "tab":
+          return move(1)
+        case "pageup":
+          return scroll(-page)
+        case "pagedown":
+          return scroll(page)
+        case "enter":
+          return { decision: selected }
+      }
+      const typed = isTyped(event) ? event.text.toLowerCase() : ""
+      const entries = question.entries()
+      const chosen = entries.find(({ letters }) => letters.includes(typed)) ?? entries[digit(typed) - 1]
+      return chosen === undefined ? undefined : { decision: chosen.value }
+    },
+  }
+}
+
+function digit(typed: string): number {
+  return /^[1-9]$/u.test(typed) ? Number(typed) : Number.NaN
+}
+
+interface QuestionLayout {
+  readonly body: readonly Row[]
+  readonly bodyRows: number
+  /** The entries share rows, because there is no room for one row each. */
+  readonly isCompact: boolean
+}
+
+const FRAME_ROWS = 2
+const MIN_BODY_ROWS = 4
+
+function questionLayout<T>(
+  body: readonly Row[],
+  entries: readonly QuestionEntry<T>[],
+  { columns, rows }: ModalView["size"],
+): QuestionLayout {
+  const room = rows - FRAME_ROWS - entries.length
+  const isCompact = room < Math.min(MIN_BODY_ROWS, body.length)
+  const choiceRows = isCompact ? compactLines(entries, columns).length : entries.length
+  return { body, bodyRows: Math.max(0, Math.min(body.length, rows - FRAME_ROWS - choiceRows)), isCompact }
+}
+
+/** Entries that share rows, in groups that fit. */
+function compactLines<T>(
+  entries: readonly QuestionEntry<T>[],
+  columns: number,
+): readonly (readonly QuestionEntry<T>[])[] {
+  const lines: QuestionEntry<T>[][] = []
+  let used = Number.POSITIVE_INFINITY
+  for (const entry of entries) {
+    const width = SELECTED.length + textColumns(entry.short) + 1
+    if (used + width > columns) {
+      lines.push([])
+      used = 0
+    }
+    lines.at(-1)?.push(entry)
+    used += width
+  }
+  return lines
+}
+
+function compactRows<T>(
+  entries: readonly QuestionEntry<T>[],
+  { selected, columns, theme }: { readonly selected: T; readonly columns: number; readonly theme: Theme },
+): readonly Row[] {
+  return compactLines(entries, columns).map((line) =>
+    line
+      .map(({ value, short }) =>
+        entryRow(theme, cutRow(short, columns - SELECTED.length), { isSelected: value === selected, columns }),
+      )
+      .join(" "),
+  )
+}
+
+/** The rows with the hint, where there is room for it; on tiny terminals only the choices are left. */
+function fitted(
+  rows: readonly Row[],
+  { hint, choices, rows: height }: { readonly hint: Row; readonly choices: number; readonly rows: number },
+): Drawing {
+  if (rows.length < height) return { rows: [...rows, hint] }
+  return { rows: rows.length > height ? rows.slice(-Math.max(choices, 1)).slice(0, height) : rows }
+}

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest"
+
+import { drawn, press, type } from "../../../test/support/modal-driver.ts"
+import { createConfirmModal } from "./confirm-modal.ts"
+import { createPlanModal } from "./plan-modal.ts"
+
+const PLAN = { path: "/w/.hermes/plans/x.md", text: `# Goal\n${"- step\n".repeat(20)}` }
+
+const modalFor = (plan = PLAN) => createPlanModal(plan, { openedAt: 0 })
+
+test("the plan with its choices; deciding later is the default", () => {
+  expect(drawn(modalFor(), { columns: 60, rows: 12 })).toEqual([
+    "── The plan is ready ───────────────────────────────────────",
+    "/w/.hermes/plans/x.md",
+    "  | # Goal",
+    "  | - step",
+    "  | - step",
+    "  … 18 more rows below (PgDn)",
+    "  1. [A] Approve and carry it out",
+    "  2. [E] Approve, but ask before each change",
+    "  3. [R] Revise: say what should change",
+    "  4. [X] Abort; the plan stays on disk",
+    "› 5. [L] Decide later; plan mode stays on",
+    "PgUp and PgDn scroll the plan; Esc decides later",
+  ])
+})
+
+test.each([
+  [["a"], { kind: "approve" }],
+  [["E"], { kind: "ask" }],
+  [["x"], { kind: "abort" }],
+  [["escape"], { kind: "later" }],
+  [["ctrl+c"], { kind: "later" }],
+  [["enter"], { kind: "later" }],
+  [["down", "enter"], { kind: "approve" }],
+  [["r", "N", "o", "enter"], { kind: "revise", text: "No" }],
+  [["3", "N", "shift+enter", "o", "enter"], { kind: "revise", text: "N\no" }],
+  [["r", "N", "escape", "a"], { kind: "approve" }],
+  [["r", "enter", "a"], { kind: "approve" }],
+  [["r", "a", "ctrl+c"], { kind: "later" }],
+] as const)("%j decides %j", (keys, decision) => {
+  expect(press(modalFor(), keys)?.decision).toEqual(decision)
+})
+
+test("typing a message does not approve", () => {
+  const modal = createPlanModal(PLAN, { openedAt: 1000 })
+  expect(type(modal, "a", 1250)).toBeUndefined()
+  expect(press(modal, ["enter"], 1400)).toBeUndefined()
+})
+
+test("the plan is rendered once for each width, and characters that rendering hides are listed", () => {
+  const widths: number[] = []
+  const modal = createPlanModal(
+    { ...PLAN, text: "Do\u200B it" },
+    {
+      openedAt: 0,
+      render: (_text, { columns }) => {
+        widths.push(columns)
+        return ["Do it"]
+      },
+    },
+  )
+  for (const columns of [80, 80, 60]) drawn(modal, { columns })
+  expect(widths).toEqual([80, 60])
+  expect(drawn(modal).join("\n")).toContain(String.raw`! \u{200B}: zero-width space`)
+})
+
+test.each([40, 60, 80, 120])("every size fits at %s columns", (columns) => {
+  for (const rows of [1, 3, 6, 10, 24]) {
+    const modal = modalFor({ path: "/w/\u001B[2J\n", text: `${"日本👩‍👩‍👧 ".repeat(99)}\u0007` })
+    drawn(modal, { columns, rows })
+    press(modal, ["r"])
+    type(modal, "no ".repeat(200))
+    drawn(modal, { columns, rows })
+  }
+})
+
+test.each([
+  [true, ["y"], "once"],
+  [true, ["a"], "always"],
+  [true, ["2"], "always"],
+  [true, ["enter"], "cancel"],
+  [true, ["escape"], "cancel"],
+  [true, ["up", "up", "enter"], "once"],
+  [false, ["a"], undefined],
+  [false, ["2"], "cancel"],
+  [false, ["n"], "cancel"],
+] as const)("a confirmation that offers always (%s): %j decides %s", (offersAlways, keys, decision) => {
+  const modal = createConfirmModal({ question: "Delete\u001B[2J it?", offersAlways, openedAt: 0 })
+  for (const rows of [1, 4, 10]) drawn(modal, { columns: 40, rows })
+  expect(press(modal, keys)?.decision).toBe(decision)
+})

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest"
+
+import { plainTheme } from "../../../test/fixtures/tui/themes.ts"
+import type { Message } from "../../protocol/message.ts"
+import { recapRows } from "./recap-rows.ts"
+
+const OPTIONS = { theme: plainTheme, columns: 60 }
+const call = (id: string): NonNullable<Extract<Message, { role: "assistant" }>["tool_calls"]>[number] => ({
+  id,
+  type: "function",
+  function: { name: "terminal", arguments: "{}" },
+})
+
+test("exchanges with their tool calls as a count; system and tool messages are hidden", () => {
+  const messages: readonly Message[] = [
+    { role: "system", content: "system prompt" },
+    { role: "user", content: "Fix\nthe bug" },
+    { role: "assistant", content: "I look.", tool_calls: [call("a"), call("b")] },
+    { role: "tool", content: "secret output", tool_call_id: "a", tool_name: "terminal" },
+    { role: "user", content: "notice", synthetic: "background" },
+    { role: "assistant", content: "Done.\n\nIt was one line.\u{1B}[2J\nthree\nfour" },
+    { role: "user", content: [{ type: "text", text: "Thanks" }] },
+    { role: "assistant", content: null, tool_calls: [call("c")] },
+  ]
+  expect(recapRows(messages, OPTIONS)).toEqual([
+    "❯ Fix the bug",
+    "⚕ Done.",
+    "  It was one line.",
+    "  three …",
+    "  [2 tool calls]",
+    "❯ Thanks",
+    "⚕ [1 tool call]",
+  ])
+})
+
+test("long conversations and long messages", () => {
+  const messages = Array.from({ length: 12 }, (_, index): readonly Message[] => [
+    { role: "user", content: `question ${index} ${"x".repeat(500)}` },
+    { role: "assistant", content: "y".repeat(500) },
+  ]).flat()
+  const rows = recapRows(messages, { ...OPTIONS, columns: 400 })
+  expect(rows[0]).toBe("… 4 earlier messages …")
+  expect(rows.filter((row) => row.startsWith("❯"))).toHaveLength(10)
+  expect(rows[1]).toHaveLength(302)
+  expect(rows[2]).toHaveLength(202)
+  expect(recapRows([], OPTIONS)).toEqual([])
+})

@@ -1,0 +1,89 @@
+import { counted } from "../../base/counted.ts"
+import { ellipsize } from "../../base/text.ts"
+import { contentText } from "../../protocol/message.ts"
+import type { Message } from "../../protocol/message.ts"
+import { plainText } from "../../terminal/printable-text.ts"
+import { oneLine } from "../../terminal/text-layout.ts"
+import type { Row } from "../drawing.ts"
+import type { RowOptions } from "./row-options.ts"
+import { clipSpans, rowOf, span, wrapSpans } from "./spans.ts"
+import type { Paint } from "./spans.ts"
+
+export interface RecapOptions extends RowOptions {
+  /** Default 10. */
+  readonly exchanges?: number
+}
+
+const EXCHANGES = 10
+const MAX_USER_CHARS = 300
+const MAX_ANSWER_CHARS = 200
+const MAX_ANSWER_LINES = 3
+
+/** The end of a conversation that is resumed: what the user said and how it was answered. */
+export function recapRows(messages: readonly Message[], options: RecapOptions): readonly Row[] {
+  const { theme, columns } = options
+  const visible = messages.filter(isVisible)
+  const starts = visible.flatMap((message, index) => (message.role === "user" ? [index] : []))
+  const count = options.exchanges ?? EXCHANGES
+  const first = count === 0 ? visible.length : (starts.at(-count) ?? 0)
+  const shown = visible.slice(first)
+  const dim: Paint = (text) => theme.style("dim", text)
+  const symbol = oneLine(theme.branding.promptSymbol)
+  return [
+    ...(first === 0 ? [] : [rowOf(clipSpans([span(`… ${counted(first, "earlier message")} …`, dim)], columns))]),
+    ...replies(shown).flatMap((entry): readonly Row[] => {
+      const mark = entry.kind === "user" ? theme.paint("session_label", symbol) : theme.paint("session_border", "⚕")
+      const paint = entry.kind === "user" ? undefined : dim
+      const [head = "", ...rest] = wrapSpans([span(entry.text, paint)], columns - 2).map(rowOf)
+      return [`${mark} ${head}`.trimEnd(), ...rest.map((row) => `  ${row}`)]
+    }),
+  ]
+}
+
+function isVisible(message: Message): boolean {
+  if (message.role === "user") return message.synthetic === undefined
+  return message.role === "assistant"
+}
+
+interface RecapEntry {
+  readonly kind: "user" | "answer"
+  readonly text: string
+}
+
+/** The messages as shown: the answers between two user messages become one entry, with the number of their tool calls. */
+function replies(messages: readonly Message[]): readonly RecapEntry[] {
+  const entries: RecapEntry[] = []
+  let text = ""
+  let calls = 0
+  const endAnswer = (): void => {
+    const lines = [...(text === "" ? [] : [text]), ...(calls === 0 ? [] : [`[${counted(calls, "tool call")}]`])]
+    if (lines.length > 0) entries.push({ kind: "answer", text: lines.join("\n") })
+    text = ""
+    calls = 0
+  }
+  for (const message of messages) {
+    if (message.role === "user") {
+      endAnswer()
+      entries.push({ kind: "user", text: ellipsize(flat(contentText(message.content)), MAX_USER_CHARS, "…") })
+    } else if (message.role === "assistant") {
+      calls += message.tool_calls?.length ?? 0
+      // The last text is the answer; texts before it announced tool calls.
+      text = firstLines(contentText(message.content)) || text
+    }
+  }
+  endAnswer()
+  return entries
+}
+
+function flat(text: string): string {
+  return oneLine(text.slice(0, 4 * MAX_USER_CHARS))
+}
+
+function firstLines(text: string): string {
+  const lines = plainText(text.slice(0, 20 * MAX_ANSWER_CHARS))
+    .split("\n")
+    .map((line) => line.replaceAll("\t", "    ").trimEnd())
+    .filter((line) => line.trim() !== "")
+  const shown = ellipsize(lines.slice(0, MAX_ANSWER_LINES).join("\n"), MAX_ANSWER_CHARS, "…")
+  return lines.length > MAX_ANSWER_LINES && !shown.endsWith("…") ? `${shown} …` : shown
+}

@@ -1,0 +1,50 @@
+import type { Reflow } from "./reflow.ts"
+
+/** What the screen has to know about the terminal beforehand, because asking would delay the first frame. */
+export interface TerminalTraits {
+  readonly reflow: Reflow
+  /** How long the size must stay the same before it is believed. */
+  readonly settleMs: number
+  /** The terminal has a window with a title. */
+  readonly titles: boolean
+  /** How keys such as Shift+Enter are requested; some terminals misread a request that they do not know. */
+  readonly keyboard: "kitty" | "modify-other-keys" | "legacy"
+}
+
+/** Reads the traits from the variables that terminals set. */
+export function terminalTraits(variable: (name: string) => string | undefined): TerminalTraits {
+  const term = variable("TERM") ?? ""
+  const has = (name: string): boolean => (variable(name) ?? "") !== ""
+  // tmux reflows for the programs in it, whatever the outer terminal does, and passes on no Kitty keys. It reports a series of resizes
+  // with a delay of up to 250 ms, while it has changed the size already.
+  if (has("TMUX")) return { reflow: "all", settleMs: 300, titles: true, keyboard: "modify-other-keys" }
+  const traits = { settleMs: SETTLE_MS, titles: true } as const
+  if (term === "linux" || term.startsWith("vt")) return { ...traits, reflow: "none", titles: false, keyboard: "legacy" }
+  if (has("STY") || /^(?:screen|rxvt)/.test(term)) return { ...traits, reflow: "none", keyboard: "legacy" }
+  if (has("XTERM_VERSION")) return { ...traits, reflow: "none", keyboard: "modify-other-keys" }
+  const reflow = variable("TERM_PROGRAM") === "vscode" ? "except-cursor-row" : "all"
+  return { ...traits, reflow, keyboard: "kitty" }
+}
+
+/** Longer than the time between two steps when a window is resized with the mouse. */
+const SETTLE_MS = 60
+
+export function enterModes(keyboard: TerminalTraits["keyboard"], focus: boolean): string {
+  return `\u{1B}[?2004h${KEYBOARD_ON[keyboard]}${focus ? "\u{1B}[?1004h" : ""}`
+}
+
+/** Also makes the cursor visible and switches styles off, whatever was interrupted. */
+export function leaveModes(keyboard: TerminalTraits["keyboard"], focus: boolean): string {
+  return `${focus ? "\u{1B}[?1004l" : ""}${KEYBOARD_OFF[keyboard]}\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[m`
+}
+
+/** Ends the request for keys once more: the Kitty protocol counts them. */
+export function resetKeyboard(keyboard: TerminalTraits["keyboard"]): string {
+  return KEYBOARD_OFF[keyboard]
+}
+
+const KEYBOARD_ON = { kitty: "\u{1B}[>1u", "modify-other-keys": "\u{1B}[>4;1m", legacy: "" } as const
+const KEYBOARD_OFF = { kitty: "\u{1B}[<u", "modify-other-keys": "\u{1B}[>4m", legacy: "" } as const
+
+export const BEGIN_FRAME = "\u{1B}[?2026h"
+export const END_FRAME = "\u{1B}[?2026l"
