@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 import { describe, expect, test } from "vitest"
@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest"
 import packageFacts from "../package.json" with { type: "json" }
 import { COMMAND_TREE } from "../src/cli/command-table/command-tree.ts"
 import { parseCommandLine } from "../src/cli/command-line/parse-command-line.ts"
+import { DEFAULT_EDITOR_KEYS } from "../src/config/editor-keys.ts"
 import { isReserved, resolveSettingPath } from "../src/config/setting-path.ts"
 import { settingKeys, settingOf } from "../src/config/settings.ts"
 
@@ -93,6 +94,18 @@ test.each(GUIDES)("the settings that %s names exist and have an effect", (docume
 
 /** Files and events whose names look like settings. */
 const FILE_OR_EVENT = /\.(?:md|ya?ml|jsonl?|log|db|request|resolved)$/
+
+test("docs/guides/terminal.md lists the keys of the editor", () => {
+  const rows = read("docs/guides/terminal.md").matchAll(/^\| `([a-z_]+)` \| ([^|]+) \|/gm)
+  const listed = [...rows].map(([, action, keys]) => [action, keys === "none" ? [] : keys!.toLowerCase().split(", ")])
+  expect(Object.fromEntries(listed)).toEqual(DEFAULT_EDITOR_KEYS)
+})
+
+test("docs/guides/terminal.md shows every picture of the terminal interface", () => {
+  const pictures = globSync("docs/images/*.svg", { cwd: root }).map((path) => basename(path))
+  const shown = ["README.md", "docs/guides/terminal.md"].map((document) => read(document)).join("\n")
+  expect(pictures.filter((name) => !shown.includes(`images/${name})`))).toEqual([])
+})
 
 test("the messages that docs/troubleshooting.md quotes exist", () => {
   const sources = ["hermes", ...globSync("{src/**/*.ts,scripts/*.mjs}", { cwd: root })]

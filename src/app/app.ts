@@ -89,7 +89,7 @@ export interface App {
   /** The tasks that the user has started in the background. */
   readonly backgroundTasks: Omit<BackgroundTasks, "add" | "close">
   /** The background processes of all sessions. */
-  readonly processes: Pick<BackgroundProcesses, "open">
+  readonly processes: Pick<BackgroundProcesses, "open" | "running">
   close(): Promise<void>
   /** Kills everything that sessions still run, without waiting. For a process that must exit at once. */
   abandon(): void

@@ -29,6 +29,7 @@ export async function runOnProcess(argv: readonly string[], tree = COMMAND_TREE)
       crash,
     ])
   } catch (error) {
+    terminal.reclaim()
     await reportCrash(error, { terminal, environment })
     return 1
   }

@@ -8,6 +8,11 @@ import type { SlashContext } from "./slash-command.ts"
 
 function context() {
   const subAgents = createSubAgents()
+  const backgroundTasks = {
+    list: () => [],
+    stop: (number: number) => number === 1,
+    steer: (number: number) => number === 1,
+  }
   const clock = manualClock(100_000)
   const steered: string[] = []
   const stopped: string[] = []
@@ -35,7 +40,7 @@ function context() {
       },
     )
   const run = async (argument: string): Promise<unknown> =>
-    await agentsCommand.run(argument, { app: { subAgents, clock } } as unknown as SlashContext)
+    await agentsCommand.run(argument, { app: { subAgents, backgroundTasks, clock } } as unknown as SlashContext)
   return { subAgents, add, run, steered, stopped }
 }
 
@@ -51,6 +56,15 @@ test("the tree shows what each sub-agent does", async () => {
       "  sa-0-2  goal of sa-0-2  (failed; 0 tool calls; 0 tokens)",
     ].join("\n"),
   })
+})
+
+test("background tasks are stopped and steered by number", async () => {
+  const { run } = context()
+  expect([await run("stop 1"), await run("stop 2"), await run("steer 1 faster")]).toMatchObject([
+    { text: "Stopping task 1." },
+    { text: "No background task 2 is running. /agents lists them." },
+    { text: "Task 1 receives this with its next step." },
+  ])
 })
 
 test("sub-agents are paused, steered and stopped by id", async () => {

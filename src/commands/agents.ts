@@ -20,7 +20,10 @@ export const agentsCommand: SlashCommand = {
 
 const USAGE = "Usage: /agents, /agents pause, /agents resume, /agents stop ID, /agents steer ID TEXT."
 
-function answer(argument: string, { subAgents, clock }: Pick<App, "subAgents" | "clock">): string {
+function answer(
+  argument: string,
+  { subAgents, backgroundTasks, clock }: Pick<App, "subAgents" | "backgroundTasks" | "clock">,
+): string {
   const [, action = "", id = "", text = ""] = /^(\S*)\s*(\S*)\s*([^]*)$/u.exec(argument) ?? []
   switch (action) {
     case "":
@@ -28,6 +31,7 @@ function answer(argument: string, { subAgents, clock }: Pick<App, "subAgents" | 
     case "tree":
       return [
         ...(subAgents.isPaused ? ["Starting sub-agents is paused; /agents resume continues."] : []),
+        ...taskLines(backgroundTasks.list(), clock.now()),
         ...treeLines(subAgents.tree(), clock.now()),
       ].join("\n")
     case "pause":
@@ -38,9 +42,14 @@ function answer(argument: string, { subAgents, clock }: Pick<App, "subAgents" | 
       return "Sub-agents may be started again."
     case "stop":
       if (id === "") return USAGE
+      if (/^\d+$/u.test(id)) return backgroundTasks.stop(Number(id)) ? `Stopping task ${id}.` : noTask(id)
       return subAgents.stop(id) ? `Stopping ${id} and everything it started.` : notRunning(id)
     case "steer":
       if (id === "" || text.trim() === "") return USAGE
+      if (/^\d+$/u.test(id))
+        return backgroundTasks.steer(Number(id), text.trim())
+          ? `Task ${id} receives this with its next step.`
+          : noTask(id)
       return subAgents.steer(id, text.trim()) ? `${id} receives this with its next step.` : notRunning(id)
     default:
       return USAGE
@@ -49,6 +58,18 @@ function answer(argument: string, { subAgents, clock }: Pick<App, "subAgents" | 
 
 function notRunning(id: string): string {
   return `No sub-agent ${id} is running. /agents lists them.`
+}
+
+function noTask(number: string): string {
+  return `No background task ${number} is running. /agents lists them.`
+}
+
+function taskLines(tasks: ReturnType<App["backgroundTasks"]["list"]>, now: number): readonly string[] {
+  return tasks.map(({ number, prompt, startedAt, toolCount, hasQuestion }) => {
+    const shown = ellipsize(prompt.replaceAll(/\s+/gu, " "), MAX_GOAL_CHARS)
+    const facts = [`running for ${compactDuration((now - startedAt) / 1000)}`, `${toolCount} tool calls`]
+    return `Task ${number}  ${shown}  (${[...facts, ...(hasQuestion ? ["waits for your answer"] : [])].join("; ")})`
+  })
 }
 
 type Nodes = ReturnType<App["subAgents"]["tree"]>

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { describe, expect, test } from "vitest"
+import { expect, test } from "vitest"
 
 import { assembleApp, runToEnd, type AssembledApp } from "../../test/integration/assembled-app.ts"
 import { says } from "../../test/support/model-server/turn.ts"
 import type { Session } from "../app/session/session.ts"
 import { isRecord } from "../base/json.ts"
-import { createBackgroundTasks, type BackgroundTaskResult } from "./background-tasks.ts"
+import { toSessionId } from "../protocol/identifiers.ts"
 import { createDisplayControl } from "./display-control.ts"
-import type { SessionChoices, SlashContext, SlashOutcome } from "./slash-command.ts"
+import type { BackgroundTask, SessionChoices, SlashContext, SlashOutcome } from "./slash-command.ts"
 import { runSlashCommand } from "./slash-table.ts"
 
 /** Runs slash commands in a conversation and follows it to others. */
@@ -78,7 +78,7 @@ test("the conversation: title, history, save, copy, undo, retry, new, clear, qui
   expect(isRecord(saved) && saved["title"]).toBe("My plan")
   expect(await talk.text("/save talk.json", { confirm: () => Promise.resolve(false) })).toBe("Nothing was written.")
 
-  expect(await talk.run("/retry")).toEqual({ kind: "send", text: "third", images: [] })
+  expect(await talk.run("/retry")).toMatchObject({ kind: "send", text: "third", images: [] })
   await runToEnd(talk.session, "third")
   expect(await talk.text("/undo 2", { confirm: () => Promise.resolve(false) })).toBe("Nothing was removed.")
   expect(await talk.run("/undo 2")).toEqual({
@@ -245,23 +245,22 @@ test("/terminal-setup adds a key binding after asking, and leaves files with com
   expect(await talk.text("/terminal-setup")).toMatch(/^Code: Shift\+Enter is bound already\./u)
 })
 
-describe("/background", () => {
-  test("runs a task in a session of its own and reports its answer", async () => {
-    await using assembled = await assembleApp([says("Done in the background.")])
-    const results: BackgroundTaskResult[] = []
-    const background = createBackgroundTasks({
-      open: () => assembled.open({ origin: { surface: "background", attended: () => true } }),
-      clock: assembled.app.clock,
-      ended: (result) => results.push(result),
-    })
-    const talk = conversationOf(assembled, await assembled.open(), { background })
-    expect(await talk.text("/bg")).toBe("No background task is running. /background PROMPT starts one.")
-    expect(await talk.text("/bg count the beans")).toBe("Task 1 is running. Its result is shown here.")
-    expect(await talk.text("/background")).toMatch(/^1\. count the beans/u)
-    await background.settled()
-    expect(results).toMatchObject([{ task: { number: 1 }, answer: "Done in the background." }])
-    expect(results[0]?.task.sessionId).toMatch(/^bg_/u)
-    expect(await talk.text("/background stop 1")).toBe("Task 1 is not running.")
-    expect(talk.session.isStored).toBe(false)
-  })
+test("/background starts, lists and stops tasks", async () => {
+  await using assembled = await assembleApp([])
+  const tasks: BackgroundTask[] = []
+  const background = {
+    start: (prompt: string) => {
+      const sessionId = toSessionId("bg_101010_aaaaaa")
+      return Promise.resolve(tasks.push({ number: tasks.length + 1, prompt, sessionId, startedAt: 0 }))
+    },
+    list: () => tasks,
+    stop: (number: number) => number <= tasks.length,
+  }
+  const talk = conversationOf(assembled, await assembled.open())
+  expect(await talk.text("/background x")).toBe("Background tasks need the interactive interface.")
+  expect(await talk.text("/bg", { background })).toBe("No background task is running. /background PROMPT starts one.")
+  expect(await talk.text("/btw count the beans", { background })).toBe("Task 1 is running. Its result is shown here.")
+  expect(await talk.text("/background", { background })).toMatch(/^1\. count the beans {2}\(/u)
+  expect(await talk.text("/background stop 1", { background })).toBe("Stopping task 1.")
+  expect(await talk.text("/background stop 7", { background })).toBe("Task 7 is not running.")
 })

@@ -130,15 +130,15 @@ function barLines(
   })
 }
 
-const LEVELS = [..."▁▂▃▄▅▆▇█"]
+const LEVELS = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
 
-/** One character for each value, relative to the largest. A space stands for zero. */
+/** One character for each value, relative to the largest. A dot stands for zero. */
 function sparkline(values: readonly number[]): string {
   const largest = Math.max(1, ...values)
   return values
     .map((value) =>
       value === 0
-        ? " "
+        ? "·"
         : (LEVELS[Math.min(LEVELS.length - 1, Math.ceil((value / largest) * LEVELS.length) - 1)] ?? " "),
     )
     .join("")

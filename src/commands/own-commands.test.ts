@@ -82,5 +82,5 @@ test("quick commands, aliases and prompt files", async () => {
   // The start of a name is enough.
   expect(await run("/revi x.ts")).toEqual({ kind: "send", text: "Review x.ts carefully." })
   expect(await text("/help")).toMatch(/Your commands:\n[^]*\/review FILE +Reviews a file \(your prompt\)/u)
-  expect(await text("/s")).toMatch(/^\/s is ambiguous: .*\/save or .*\/stop/u)
+  expect(await text("/ve")).toBe("/ve is ambiguous: /verbose or /version.")
 })

@@ -17,7 +17,10 @@ export async function listOwnCommands(
   app: Pick<App, "config" | "home">,
   session: Pick<Session, "facts">,
 ): Promise<readonly OwnCommand[]> {
-  const { listPromptCommands, readPromptCommand, listQuickCommands } = await ownCommandFiles()
+  const [{ listPromptCommands, readPromptCommand }, { listQuickCommands }] = await Promise.all([
+    import("../admin/own-commands/prompt-commands.ts"),
+    import("../admin/own-commands/quick-commands.ts"),
+  ])
   const quick = listQuickCommands(app.config).map((command): OwnCommand => {
     if (command.kind === "exec")
       return { name: command.name, help: `runs ${ellipsize(command.command, MAX_HELP_CHARS)}` }
@@ -56,7 +59,7 @@ export async function runQuick(
 ): Promise<SlashOutcome | undefined> {
   const { app, session, signal } = context
   if (Object.keys(app.config.get("quick_commands")).length === 0) return undefined
-  const { listQuickCommands, runQuickCommand } = await ownCommandFiles()
+  const { listQuickCommands, runQuickCommand } = await import("../admin/own-commands/quick-commands.ts")
   const command = listQuickCommands(app.config).find((each) => each.name === name)
   if (command === undefined) return undefined
   if (command.kind === "invalid") return reply(`${command.problem}. Change it with \`hermes config edit\`.`)
@@ -77,7 +80,7 @@ export async function runPromptFile(
   context: SlashContext,
 ): Promise<SlashOutcome | undefined> {
   const { app, session, note } = context
-  const { listPromptCommands, readPromptCommand, fillPrompt } = await ownCommandFiles()
+  const { fillPrompt, listPromptCommands, readPromptCommand } = await import("../admin/own-commands/prompt-commands.ts")
   const command = listPromptCommands(foldersOf(app, session)).find((each) => each.name === name)
   if (command === undefined) return undefined
   try {
@@ -111,12 +114,4 @@ function asLine(target: string): string {
 
 function foldersOf({ home }: Pick<App, "home">, { facts }: Pick<Session, "facts">) {
   return { homePath: home.path, userHome: home.userHome, cwd: facts.cwd }
-}
-
-async function ownCommandFiles() {
-  const [prompts, quick] = await Promise.all([
-    import("../admin/own-commands/prompt-commands.ts"),
-    import("../admin/own-commands/quick-commands.ts"),
-  ])
-  return { ...prompts, ...quick }
 }

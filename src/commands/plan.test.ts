@@ -34,11 +34,23 @@ function says(text: string | RegExp): SlashOutcome {
 
 test.each([
   { line: "/plan", calls: ["profile plan"], outcome: says(/^Plan mode is on/u) },
-  { line: "/plan tidy  up\nnow", calls: ["profile plan"], outcome: { kind: "send", text: "tidy  up\nnow" } },
+  {
+    line: "/plan tidy  up\nnow",
+    calls: ["profile plan"],
+    outcome: { kind: "send", text: "tidy  up\nnow", typed: true },
+  },
   { line: "/plan approve", calls: ["approve approve"], outcome: { kind: "send", text: "go" } },
   { line: "/plan ask", calls: ["approve ask"], outcome: { kind: "send", text: "go" } },
-  { line: "/plan approve the budget", calls: ["profile plan"], outcome: { kind: "send", text: "approve the budget" } },
-  { line: "/plan revise use b\n\nnot c", calls: ["profile plan"], outcome: { kind: "send", text: "use b\n\nnot c" } },
+  {
+    line: "/plan approve the budget",
+    calls: ["profile plan"],
+    outcome: { kind: "send", text: "approve the budget", typed: true },
+  },
+  {
+    line: "/plan revise use b\n\nnot c",
+    calls: ["profile plan"],
+    outcome: { kind: "send", text: "use b\n\nnot c", typed: true },
+  },
   { line: "/plan revise", calls: [], outcome: says(/^Say what should change/u) },
   { line: "/plan abort", calls: ["abort"], outcome: says(/The permission profile is default\.$/u) },
 ])("$line", async ({ line, calls, outcome }) => {

@@ -87,8 +87,8 @@ describe("names", () => {
 
 describe("/queue", () => {
   test.each([
-    ["/queue and then this", { kind: "send", text: "and then this" }],
-    ["/queue  two\n  lines", { kind: "send", text: "two\n  lines" }],
+    ["/queue and then this", { kind: "send", text: "and then this", typed: true }],
+    ["/queue  two\n  lines", { kind: "send", text: "two\n  lines", typed: true }],
     ["/queue", { kind: "reply", text: "Usage: /queue TEXT." }],
   ])("%j", async (line, outcome) => {
     expect(await conversation().run(line)).toEqual(outcome)
@@ -103,14 +103,14 @@ describe("/steer", () => {
       running: true,
       steerable: false,
       line: "/steer faster",
-      outcome: { kind: "send", text: "faster" },
+      outcome: { kind: "send", text: "faster", typed: true },
       steered: true,
     },
     {
       running: false,
       steerable: true,
       line: "/steer faster",
-      outcome: { kind: "send", text: "faster" },
+      outcome: { kind: "send", text: "faster", typed: true },
       steered: false,
     },
     {

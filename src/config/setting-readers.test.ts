@@ -82,12 +82,12 @@ function sources(): readonly Source[] {
 
 let found: Map<string, string[]> | undefined
 
-/** The files with `config.get("key")`, by key. */
+/** The files with `config.get("key")`, or `display.get("key")` where it can change during a conversation, by key. */
 function readers(): ReadonlyMap<string, readonly string[]> {
   if (found !== undefined) return found
   found = new Map()
   for (const { file, text } of sources()) {
-    for (const [, key = ""] of text.matchAll(/\bconfig\s*\.get\(\s*"([^"]+)"/g)) {
+    for (const [, key = ""] of text.matchAll(/\b(?:config|display)\s*\??\.get\(\s*"([^"]+)"/g)) {
       found.set(key, [...(found.get(key) ?? []), file])
     }
   }

@@ -8,6 +8,8 @@ import type { StdinOptions, StdinText, Terminal } from "./terminal.ts"
 export interface NodeTerminal extends Terminal {
   /** Why stdout could not be written; undefined when its reader has closed it, because that is not an error. */
   readonly outputProblem: string | undefined
+  /** Takes the terminal back from the part of Hermes that draws on it. */
+  reclaim(): void
 }
 
 /**
@@ -43,6 +45,7 @@ export function createNodeTerminal(options: {
   // Without colour Hermes adds no styles, so none of them are its own.
   const clean = color ? styledText : plainText
   const styled = { stdout: writer(stdoutIsTty, stdout, clean), stderr: writer(stderrIsTty, stderr, clean) }
+  let giveBack: (() => void) | undefined
   const ask: Terminal["ask"] = async (question, settings = {}) => {
     const signal = settings.signal === undefined ? options.signal : AbortSignal.any([options.signal, settings.signal])
     if (!stdinIsTty || !(stderrIsTty || stdoutIsTty) || signal.aborted) return undefined
@@ -70,6 +73,13 @@ export function createNodeTerminal(options: {
     },
     live: screen?.live,
     movesCursor: screen !== undefined && !options.dumb,
+    lend: (borrower) => {
+      giveBack = borrower
+      return () => {
+        if (giveBack === borrower) giveBack = undefined
+      }
+    },
+    reclaim: () => giveBack?.(),
     onResize: (listener) => {
       if (!stdoutIsTty) return () => undefined
       process.stdout.on("resize", listener)

@@ -22,6 +22,8 @@ export interface Terminal {
   readonly live: LiveArea | undefined
   /** The cursor can be moved: TERM is not dumb. Otherwise the live area prints what it cannot change. */
   readonly movesCursor: boolean
+  /** Another part of Hermes draws on the terminal. `giveBack` is called if it has to stop at once. The returned function ends that. */
+  lend(giveBack: () => void): () => void
   /** Calls the listener after each change of the window size, until the returned function is called. */
   onResize(listener: () => void): () => void
   /** ANSI codes may be written to stdout: it is a TTY, without NO_COLOR, TERM=dumb and --no-color. */

@@ -42,10 +42,7 @@ export const IDLE = /^❯ ?$/mu
 export const BUSY = /^⚕ ?$/mu
 
 /** Starts Hermes and waits until a conversation is open. */
-export async function openFullChat(
-  script: readonly ScriptEntry[],
-  options: FullChatOptions = {},
-): Promise<FullChat> {
+export async function openFullChat(script: readonly ScriptEntry[], options: FullChatOptions = {}): Promise<FullChat> {
   const chat = await startFullChat(script, options)
   await chat.waitFor("What shall we work on?")
   await chat.waitForScreen(IDLE)
@@ -53,10 +50,7 @@ export async function openFullChat(
 }
 
 /** Starts Hermes, or the given command, without waiting for anything. */
-export async function startFullChat(
-  script: readonly ScriptEntry[],
-  options: FullChatOptions = {},
-): Promise<FullChat> {
+export async function startFullChat(script: readonly ScriptEntry[], options: FullChatOptions = {}): Promise<FullChat> {
   const { settings, args = [], columns = 80, rows = 24, command, ...homeOptions } = options
   const model = await startModelServer(script)
   const home = await temporaryHome({ ...homeOptions, config: settingsFor(model, settings) })
@@ -160,3 +154,16 @@ export async function decide(chat: FullChat, keys: string, gone: string | undefi
 }
 
 const TYPING_GUARD_MS = 320
+
+/** The modes of the terminal that Hermes has turned on and not off again. */
+export function modesLeftOn({ output }: Pick<FullChat, "output">): readonly string[] {
+  const isOn = (on: string, off: string): boolean => output.lastIndexOf(on) > output.lastIndexOf(off)
+  return [
+    ...(isOn("\u001B[?1004h", "\u001B[?1004l") ? ["focus reports"] : []),
+    ...(isOn("\u001B[>1u", "\u001B[<u") ? ["keyboard protocol"] : []),
+    ...(isOn("\u001B[?25l", "\u001B[?25h") ? ["hidden cursor"] : []),
+    ...(isOn("\u001B[?2026h", "\u001B[?2026l") ? ["held output"] : []),
+    // A shell turns it on for its own prompt.
+    ...(isOn("\u001B[?2004h", "\u001B[?2004l") && !output.includes("sh> ") ? ["bracketed paste"] : []),
+  ]
+}

@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest"
 
 import { callsTool, says, stallsAfter } from "../support/model-server/turn.ts"
 import { hermesCommand } from "../support/process-driver.ts"
-import { IDLE, openFullChat, startFullChat } from "./full-chat.ts"
+import { IDLE, modesLeftOn, openFullChat, startFullChat } from "./full-chat.ts"
 import type { FullChat, FullChatOptions } from "./full-chat.ts"
 import { NO_SANDBOX } from "./hermes-process.ts"
 import { isAlive } from "./process-alive.ts"
@@ -27,11 +27,12 @@ async function openShell(script: readonly ScriptEntry[], options: FullChatOption
 }
 
 async function pidIn(path: string): Promise<number> {
-  return await vi.waitFor(() => {
+  const read = (): number => {
     const pid = Number(readFileSync(path, "utf8").trim())
     if (!(pid > 0)) throw new Error("not written yet")
     return pid
-  })
+  }
+  return await vi.waitFor(read, { timeout: 15_000 })
 }
 
 /** The Hermes process that the shell has started. */
@@ -39,22 +40,9 @@ function childOf(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")[0])
 }
 
-
-/** The modes of the terminal that programs turn on. */
-function modesLeftOn(output: string): readonly string[] {
-  const on = (pattern: RegExp): boolean => output.match(pattern)?.at(-1)?.endsWith("h") ?? false
-  const keys = (output.match(/\u001B\[>1u/gu)?.length ?? 0) > (output.match(/\u001B\[<u/gu)?.length ?? 0)
-  return [
-    // A shell turns it on for its own prompt.
-    ...(on(/\u001B\[\?1004[hl]/gu) ? ["focus"] : []),
-    ...(on(/\u001B\[\?25[hl]/gu) || !output.includes("\u001B[?25l") ? [] : ["hidden cursor"]),
-    ...(keys ? ["keyboard"] : []),
-  ]
-}
-
 /** The shell works: the terminal echoes, edits lines, and no mode of Hermes is on. */
 async function expectUsableShell(chat: FullChat): Promise<void> {
-  await vi.waitFor(() => expect(modesLeftOn(chat.output)).toEqual([]), { timeout: 5000 })
+  await vi.waitFor(() => expect(modesLeftOn(chat)).toEqual([]), { timeout: 5000 })
   chat.send("stty -a | grep -cE '[ ]icanon.* echo '; echo typed-$((1+1))")
   await chat.waitForScreen(/^typed-2/mu)
   expect(chat.everything()).toMatch(/sh> stty -a[^\n]*\n[1-9]\n/u)
@@ -93,7 +81,7 @@ test("kill -9 of a tool and of Hermes: the terminal is usable, no process is lef
   await chat.waitFor("Resumed.")
   await chat.waitForScreen(IDLE)
   chat.send("/quit")
-  await chat.waitForScreen(/--resume \S+\s*\nsh> $/u)
+  await chat.waitForScreen(/--resume[^]*\nsh> $/u)
   await expectUsableShell(chat)
 })
 
@@ -135,19 +123,60 @@ test("Ctrl+Z and fg while idle, during a reply, in a modal and during a tool", a
   await chat.waitFor("Finished.")
   await chat.waitForScreen(IDLE)
   chat.press("ctrl+d")
-  await chat.waitForScreen(/--resume \S+\s*\nsh> $/u)
+  await chat.waitForScreen(/--resume[^]*\nsh> $/u)
   expect(chat.everything().match(/What shall we work on/gu)).toHaveLength(1)
 })
 
 test("the window is closed during a tool", async () => {
-  await using chat = await openFullChat(
-    [callsTool("terminal", { command: "echo $$ > shell.pid; sleep 300" })],
-    { settings: NO_SANDBOX },
-  )
+  await using chat = await openFullChat([callsTool("terminal", { command: "echo $$ > shell.pid; sleep 300" })], {
+    settings: NO_SANDBOX,
+  })
   chat.send("run something long")
   const tool = await pidIn(join(chat.home.workdir, "shell.pid"))
   chat.closeWindow()
   expect(await chat.exit).toMatchObject({ code: 129 })
   await vi.waitFor(() => expect(isAlive(tool)).toBe(false), { timeout: 5000 })
   expect(isAlive(chat.pid)).toBe(false)
+})
+
+test.each([
+  { event: "SIGTERM", signal: "SIGTERM", code: 130, shows: "--resume" },
+  {
+    event: "an internal error",
+    signal: "SIGUSR2",
+    code: 1,
+    shows: "Hermes stopped because of an internal error: boom",
+  },
+] as const)("the terminal is restored after $event during a tool", async ({ signal, code, shows }) => {
+  const fault = `process.on("SIGUSR2",()=>{throw new Error("boom")})`
+  await using chat = await openShell([callsTool("terminal", { command: "echo $$ > shell.pid; sleep 300" })], {
+    settings: NO_SANDBOX,
+    env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(fault)}` },
+  })
+  await startInShell(chat, "; echo code $?")
+  chat.send("run something long")
+  const tool = await pidIn(join(chat.home.workdir, "shell.pid"))
+  process.kill(childOf(chat.pid), signal)
+  await chat.waitForScreen(`code ${code}`)
+  await expectUsableShell(chat)
+  await vi.waitFor(() => expect(isAlive(tool)).toBe(false), { timeout: 5000 })
+  expect(chat.everything()).toContain(shows)
+  expect(chat.everything()).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/u)
+})
+
+test("Ctrl+C twice during a tool leaves", async () => {
+  await using chat = await openShell(
+    [callsTool("terminal", { command: "echo $$ > shell.pid; trap '' TERM; sleep 300" })],
+    {
+      settings: NO_SANDBOX,
+    },
+  )
+  await startInShell(chat, "; echo code $?")
+  chat.send("run something long")
+  const tool = await pidIn(join(chat.home.workdir, "shell.pid"))
+  chat.press("ctrl+c")
+  chat.press("ctrl+c")
+  await chat.waitForScreen(/code (?:0|130)/u)
+  await expectUsableShell(chat)
+  await vi.waitFor(() => expect(isAlive(tool)).toBe(false), { timeout: 5000 })
 })

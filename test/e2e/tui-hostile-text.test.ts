@@ -37,7 +37,9 @@ async function converse(text: (name: string) => string): Promise<readonly string
   await using chat = await openFullChat(
     [
       reply({ reasoning: text("thought"), text: Array.from(text("streamed")) }),
-      says([`# ${text("heading")}\n\n\`${text("code")}\`\n\n\`\`\`ts\n${text("block")}\n\`\`\`\n\n| ${text("cell")} | b |\n|--|--|\n| 1 | 2 |\n`]),
+      says([
+        `# ${text("heading")}\n\n\`${text("code")}\`\n\n\`\`\`ts\n${text("block")}\n\`\`\`\n\n| ${text("cell")} | b |\n|--|--|\n| 1 | 2 |\n`,
+      ]),
       callsTool("write_file", { path: `${text("path")}.txt`, content: `${text("content")}\n` }),
       callsTool("terminal", { command: "cat *.txt; exit 3" }),
       callsTool("search_files", { pattern: text("pattern"), path: text("missing") }),

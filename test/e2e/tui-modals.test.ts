@@ -40,7 +40,11 @@ test("approvals, a question, a secret and a plan", async () => {
   )
   chat.send("go")
   await chat.waitForScreen("Esc denies")
-  expect(normalised(chat).replace(/in WORKDIR.*\n(?: {6}.*\n)?/u, "in WORKDIR\n").replaceAll(/start in .*/gu, "start in")).toMatchInlineSnapshot(`
+  expect(
+    normalised(chat)
+      .replace(/in WORKDIR.*\n(?: {6}.*\n)?/u, "in WORKDIR\n")
+      .replaceAll(/start in .*/gu, "start in"),
+  ).toMatchInlineSnapshot(`
     "⚕ Hermes VERSION
       model       test-model (custom, 8K context)
       directory   WORKDIR
@@ -213,8 +217,8 @@ test("lists: models, sessions, settings, snapshots with their diff, and a confir
 
 
 
-    Enter shows the files; each snapshot is named after the first change that it ta…
-    Ctrl+F and Ctrl+B scroll · Esc leaves
+    Enter shows the files; each snapshot is named after the first change that
+          it takes back · Ctrl+F and Ctrl+B scroll · Esc leaves
      ⚕ test-model │ 3.68K/8K │ [█████░░░░░] 45% │ 1s │ ⏱ 1s"
   `)
   chat.press("enter")
@@ -279,7 +283,7 @@ test("lists: models, sessions, settings, snapshots with their diff, and a confir
   await chat.waitForScreen("bell_on_complete")
   expect(normalised(chat)).toMatchInlineSnapshot(`
     "❯ /config
-    ── Settings ──────────────────────────────────────────────────────── 1 of 250 ──
+    ── Settings ──────────────────────────────────────────────────────── 1 of 251 ──
     > bell_on_complete
     Display
     › display.bell_on_complete  Ring the terminal bell when a turn ends.     false

@@ -291,7 +291,11 @@ test("/undo removes a message but no files; /branch --from continues from an ear
   enter(terminal, "plant beans")
   await terminal.waitFor("Beans it is.")
   enter(terminal, "/undo")
+  await terminal.waitFor("Remove your last message and everything after?")
+  enter(terminal, "y")
   await terminal.waitFor("Removed: plant beans")
+  // The message is in the input line again; Ctrl+U clears it.
+  terminal.press("ctrl+u")
   expect(readFileSync(join(home.workdir, "plan.txt"), "utf8")).toBe("beans\n")
   enter(terminal, "plant carrots")
   await terminal.waitFor("Carrots it is.")

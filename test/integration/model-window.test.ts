@@ -87,7 +87,7 @@ test("with every key in cooldown, the error names the time until the next one an
   const { end } = await runToEnd(await assembled.open({ model: chosen.value }), "hello")
   expect(end.result.error).toMatchObject({
     reason: "rate_limit",
-    message: expect.stringMatching(/the next one is available in 59m\. .*`hermes auth reset openrouter`/) as string,
+    message: expect.stringMatching(/the next one is available in 1h\. .*`hermes auth reset openrouter`/) as string,
   })
   expect(elsewhere.requests).toEqual([])
 })

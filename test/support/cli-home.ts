@@ -33,6 +33,7 @@ export function recordingTerminal(
     rows: 24,
     live: undefined,
     movesCursor: false,
+    lend: () => () => undefined,
     onResize: () => () => undefined,
     color: false,
     closed: false,

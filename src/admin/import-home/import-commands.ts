@@ -21,7 +21,7 @@ export interface CommandImport extends Pick<HomeContext, "home"> {
 const MAX_BYTES = 100_000
 const MAX_DEPTH = 3
 /** A file name that is safe in every file system and can be typed as a command. */
-const SEGMENT = /^[A-Za-z0-9][\w-]{0,63}$/u
+const SEGMENT = /^[\p{L}\p{N}][\p{L}\p{N}_.-]{0,63}$/u
 
 /** Copies prompt commands: Markdown files in `commands/` of Claude Code and `prompts/` of Codex. */
 export function importCommands(options: CommandImport): CategoryReport {
@@ -57,7 +57,7 @@ function importCommand(path: string, { foreign, home, dryRun, redact }: CommandI
         "\n",
       ),
     )
-  const text = redact(original)
+  const text = redact(withoutModel(original))
   const target = `${home.file("commands", ...segments)}.md`
   try {
     const present = readExisting(target)
@@ -71,6 +71,12 @@ function importCommand(path: string, { foreign, home, dryRun, redact }: CommandI
   } catch (error) {
     return skipped(explainSystemError(error))
   }
+}
+
+/** In a file of the home, `model` is the choice of the user, who made it for another agent. */
+function withoutModel(text: string): string {
+  const [frontMatter = ""] = /^---[^\S\n]*\r?\n[^]*?\n---[^\S\n]*(?=\r?\n|$)/u.exec(text) ?? []
+  return frontMatter.replaceAll(/^["']?model["']?[^\S\n]*:.*\r?\n/gmu, "") + text.slice(frontMatter.length)
 }
 
 function readExisting(path: string): string | undefined {

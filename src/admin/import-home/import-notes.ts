@@ -31,7 +31,7 @@ export interface NoteImport {
 const FILLED_PART = 0.8
 const NAME_CHARS = 80
 /** More than any user wrote by hand. */
-const MAX_ENTRIES = 5000
+const MAX_ENTRIES = 2000
 const MAX_DIFFERENCES = 20
 const MAX_FILE_BYTES = 20_000_000
 
@@ -92,7 +92,7 @@ export async function importNotes(category: NoteSource["category"], options: Not
       ...(rest.length === 0
         ? []
         : [
-            `Without room in the memory: ${counted(rest.length, "note")} in ${home.display(restPath)}, which the model does not see unless you name the file.`,
+            `Not part of the memory: ${counted(rest.length, "note")} in ${home.display(restPath)}, which the model does not see unless you name the file.`,
           ]),
       ...(remaining < 0 ? [`Only the first ${MAX_ENTRIES} notes were read; the rest is left out.`] : []),
     ],

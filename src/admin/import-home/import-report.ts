@@ -26,6 +26,8 @@ export interface ImportReport {
   readonly categories: readonly CategoryReport[]
   /** Files that could not be read. */
   readonly problems: readonly string[]
-  /** Variables whose values were found and not copied. */
+  /** Variables for keys that were found and are not set here. */
   readonly secrets: readonly string[]
+  /** Whether these were copied to `.env`. */
+  readonly secretsCopied: boolean
 }

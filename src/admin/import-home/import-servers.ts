@@ -1,5 +1,6 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { isRecord } from "../../base/json.ts"
+import { ellipsize } from "../../base/text.ts"
 import { ok, type Result } from "../../base/result.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
@@ -31,12 +32,16 @@ export async function importForeignServers(options: ServerImport): Promise<Resul
     secrets: includeSecrets ? "store" : "leave",
   })
   if (!added.ok) return added
-  const items = added.value.map(({ name, skipped, exists, stored, missing }): ImportItem => {
+  const items = added.value.map(({ name, skipped, exists, stored, missing, target = "" }): ImportItem => {
     if (exists === true) return { name, outcome: "already-there" }
     if (skipped !== undefined) return { name, outcome: "skipped", detail: skipped }
     const secrets = stored.length > 0 ? [`its secrets are in .env as ${stored.join(", ")}`] : []
     const needs = missing.length > 0 ? [`set ${missing.join(", ")} in .env`] : []
-    return { name, outcome: "imported", detail: ["disabled", ...secrets, ...needs].join("; ") }
+    return {
+      name,
+      outcome: "imported",
+      detail: [`disabled, ${ellipsize(target, MAX_TARGET, "…")}`, ...secrets, ...needs].join("; "),
+    }
   })
   const first = items.find(({ outcome }) => outcome === "imported")?.name
   const notes =
@@ -47,13 +52,12 @@ export async function importForeignServers(options: ServerImport): Promise<Resul
         ]
   return ok({
     report: { category: "mcp", items, notes },
-    secrets: added.value.flatMap(({ skipped, exists, secrets }) =>
-      skipped === undefined && exists !== true ? secrets : [],
-    ),
+    secrets: added.value.flatMap(({ secrets }) => secrets),
   })
 }
 
 const MAX_BYTES = 50_000_000
+const MAX_TARGET = 120
 
 async function findServers({ agent, files, beside, settings }: ForeignHome): Promise<readonly ForeignServer[]> {
   switch (agent) {

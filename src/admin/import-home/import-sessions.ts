@@ -6,7 +6,7 @@ import { sha256Hex } from "../../base/random-and-hash.ts"
 import { ellipsize } from "../../base/text.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { toSessionId, type SessionId } from "../../protocol/identifiers.ts"
-import type { MessageRow, SessionStore, StoredMessage } from "../../state/store.ts"
+import { StoreError, type MessageRow, type SessionStore, type StoredMessage } from "../../state/store.ts"
 import { openSqliteStore } from "../../state/sqlite/open-store.ts"
 import { cleanGeneratedTitle } from "../../state/titles.ts"
 import type { HomeContext } from "../home-context.ts"
@@ -18,7 +18,7 @@ import { codexTranscripts } from "./transcripts/codex.ts"
 import { openclawTranscripts } from "./transcripts/openclaw.ts"
 import { scanTranscript, type ScannedTranscript } from "./transcripts/scan-transcript.ts"
 import { createMessageAssembler } from "./transcripts/transcript-messages.ts"
-import type { TranscriptFile, TranscriptFormat } from "./transcripts/transcript.ts"
+import { decodeLine, type TranscriptFile, type TranscriptFormat } from "./transcripts/transcript.ts"
 
 const FORMATS: Readonly<Record<ForeignAgent, TranscriptFormat>> = {
   openclaw: openclawTranscripts,
@@ -46,7 +46,8 @@ export async function importSessions(options: SessionImport): Promise<CategoryRe
   const bytes = 2 * transcripts.reduce((sum, { size }) => sum + size, 0)
   let done = 0
   const onBytes = (count: number): void => {
-    done += count
+    // A sub-agent that waited for its conversation is read again.
+    done = Math.min(done + count, bytes)
     options.progress?.({ step: `importing conversations of ${AGENT_TITLES[foreign.agent]}`, done, total: bytes })
   }
   const known = new Set<SessionId>()
@@ -78,7 +79,14 @@ function openStore(options: SessionImport, isNeeded: boolean): Promise<SessionSt
   const { home, clock, log, notify, dryRun } = options
   const path = home.file("state.db")
   if (!isNeeded || (dryRun && !existsSync(path))) return undefined
-  return openSqliteStore({ path, clock, log, ...(notify !== undefined && { onRepair: notify }), readOnly: dryRun })
+  return openSqliteStore({
+    path,
+    clock,
+    log,
+    ...(notify !== undefined && { onRepair: notify }),
+    readOnly: dryRun,
+    leavesNoFiles: dryRun,
+  })
 }
 
 interface Work extends SessionImport {
@@ -107,7 +115,8 @@ async function importTranscript(file: TranscriptFile, work: Work): Promise<Impor
     }
     return await importMessages({ file, path, scanned, id, parent }, work)
   } catch (error) {
-    if (signal.aborted) throw error
+    // A database that cannot be written fails for every other transcript too.
+    if (signal.aborted || (error instanceof StoreError && error.kind !== "exists")) throw error
     return { name: file.path, outcome: "skipped", detail: `it could not be imported: ${errorMessage(error)}` }
   }
 }
@@ -152,7 +161,7 @@ async function importMessages(transcript: Transcript, work: Work): Promise<Impor
     exists = true
   }
   for await (const message of reader.messages) {
-    title ??= titleOf(scanned, message)
+    title ??= titleOf(scanned, message, work.redact)
     batch.push(message)
     count += 1
     chars += JSON.stringify(message).length
@@ -217,8 +226,9 @@ function messagesOf(
   let isNew = after === undefined
   async function* read(): AsyncGenerator<StoredMessage, void> {
     for await (const line of readJsonLines(path, { signal, onBytes })) {
-      if (line.kind === "damaged") continue
-      const { link, entries, isSidechain } = format.decode(line.value)
+      const decoded = line.kind === "damaged" ? undefined : decodeLine(format, line.value)
+      if (decoded === undefined) continue
+      const { link, entries, isSidechain } = decoded
       if (isSidechain === true && file.parent === undefined) continue
       if (!scanned.isCurrent(link)) {
         leftBehind += entries.length
@@ -262,8 +272,12 @@ const MODEL_NAME = /^[\w./:@+-]{1,120}$/u
 const MAX_PROMPT_TITLE = 60
 
 /** Its title, or how the first message of the user begins. */
-function titleOf({ title }: ScannedTranscript, first: StoredMessage): string | undefined {
-  const given = title === undefined ? null : cleanGeneratedTitle(title)
+function titleOf(
+  { title }: ScannedTranscript,
+  first: StoredMessage,
+  redact: (text: string) => string,
+): string | undefined {
+  const given = title === undefined ? null : cleanGeneratedTitle(redact(title))
   if (given !== null) return given
   if (first.role !== "user" || typeof first.content !== "string") return undefined
   const line = first.content.split("\n").find((text) => text.trim() !== "")
@@ -272,10 +286,10 @@ function titleOf({ title }: ScannedTranscript, first: StoredMessage): string | u
 
 function notesOf(totals: Work["totals"]): readonly string[] {
   const notes: readonly [number, string, string][] = [
-    [totals.damagedLines, "damaged line", "skipped"],
-    [totals.sidechainLines, "line", "of sub-agents inside conversations skipped"],
-    [totals.leftBehind, "message", "that the user had gone back from skipped"],
-    [totals.leftOut, "item", "that belongs to no message skipped (summaries, results without a call)"],
+    [totals.damagedLines, "damaged line", ""],
+    [totals.sidechainLines, "line", " of sub-agents inside conversations"],
+    [totals.leftBehind, "message", " that you had gone back from"],
+    [totals.leftOut, "line", " with a summary, or with a result without its call"],
   ]
-  return notes.flatMap(([count, noun, rest]) => (count === 0 ? [] : [`${counted(count, noun)} ${rest}.`]))
+  return notes.flatMap(([count, noun, rest]) => (count === 0 ? [] : [`Skipped: ${counted(count, noun)}${rest}.`]))
 }

@@ -13,11 +13,16 @@ export function parseJson5(text: string): unknown {
     tokens
       .map((token, index) => {
         const next = tokens[index + 1]
-        if (token === "," && (next === "}" || next === "]")) return ""
+        if (token === "," && (next === "}" || next === "]") && !isOpening(tokens[index - 1])) return ""
         return next === ":" && NAME.test(token) ? JSON.stringify(token) : token
       })
       .join(""),
   )
+}
+
+/** A comma after these separates nothing. */
+function isOpening(token: string | undefined): boolean {
+  return token === undefined || token === "," || token === "{" || token === "["
 }
 
 const NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u

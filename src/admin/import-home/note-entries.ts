@@ -22,8 +22,9 @@ export function splitNotes(text: string): readonly NoteEntry[] {
     }
     current = undefined
   }
-  for (const [index, line] of lines.slice(frontMatterLines(lines)).entries()) {
-    const number = index + 1 + frontMatterLines(lines)
+  const first = frontMatterLines(lines)
+  for (const [index, line] of lines.slice(first).entries()) {
+    const number = index + 1 + first
     const [, mark] = /^\s*(```|~~~)/u.exec(line) ?? []
     if (fence !== undefined || mark !== undefined) {
       fence = fence === undefined ? mark : mark === fence ? undefined : fence
@@ -54,9 +55,17 @@ function withHeading(heading: string, body: string): string {
   return heading === "" || body.toLowerCase().startsWith(heading.toLowerCase()) ? body : `${heading}: ${body}`
 }
 
-/** Keeps the line numbers. */
+/** Keeps the line numbers. In one pass: an expression would search the whole text for the end of every unfinished comment. */
 function withoutComments(text: string): string {
-  return text.replaceAll(/<!--[^]*?-->/gu, (comment) => comment.replaceAll(/[^\n]/gu, ""))
+  let result = ""
+  let position = 0
+  for (;;) {
+    const start = text.indexOf("<!--", position)
+    const end = start === -1 ? -1 : text.indexOf("-->", start)
+    if (end === -1) return result + text.slice(position)
+    result += text.slice(position, start) + text.slice(start, end).replaceAll(/[^\n]/gu, "")
+    position = end + "-->".length
+  }
 }
 
 function frontMatterLines(lines: readonly string[]): number {
@@ -82,16 +91,16 @@ export interface NearDuplicates {
   has(text: string): boolean
 }
 
-/** Part of the words that another entry must contain. Short entries must be contained completely. */
-const CONTAINED = 0.95
-const ALIKE = 0.8
-
+/**
+ * A text is a near-duplicate when an earlier one of about the same length contains all its words. A single other word can change a fact
+ * or turn it around, so nothing less counts.
+ */
 export function createNearDuplicates(texts: readonly string[]): NearDuplicates {
-  const sizes: number[] = []
+  const entries: ReadonlySet<string>[] = []
   const entriesWith = new Map<string, number[]>()
   const add: NearDuplicates["add"] = (text) => {
     const words = wordsOf(text)
-    const index = sizes.push(words.size) - 1
+    const index = entries.push(words) - 1
     for (const word of words) {
       const known = entriesWith.get(word)
       if (known === undefined) entriesWith.set(word, [index])
@@ -103,19 +112,37 @@ export function createNearDuplicates(texts: readonly string[]): NearDuplicates {
     add,
     has: (text) => {
       const words = wordsOf(text)
-      const shared = new Map<number, number>()
-      for (const word of words)
-        for (const index of entriesWith.get(word) ?? []) shared.set(index, (shared.get(index) ?? 0) + 1)
-      return shared
-        .entries()
-        .some(
-          ([index, count]) =>
-            count >= words.size * CONTAINED || count >= (words.size + (sizes[index] ?? 0) - count) * ALIKE,
-        )
+      const [rarest = []] = Array.from(words, (word) => entriesWith.get(word) ?? []).toSorted(
+        (a, b) => a.length - b.length,
+      )
+      return rarest.some((index) => {
+        const entry = entries[index] ?? NO_WORDS
+        return entry.size <= words.size * LONGER && words.isSubsetOf(entry) && isDenied(words) === isDenied(entry)
+      })
     },
   }
 }
 
-function wordsOf(text: string): ReadonlySet<string> {
-  return new Set(text.toLowerCase().match(/[\p{L}\p{N}_./-]+/gu) ?? [])
+const NO_WORDS: ReadonlySet<string> = new Set()
+
+/** How many more words an entry may have that says the same. */
+const LONGER = 1.5
+
+const DENIALS: ReadonlySet<string> = new Set(
+  "no not never without avoid don't doesn't isn't can't cannot except".split(" "),
+)
+
+function isDenied(words: ReadonlySet<string>): boolean {
+  return !words.isDisjointFrom(DENIALS)
 }
+
+function wordsOf(text: string): ReadonlySet<string> {
+  const words =
+    text
+      .toLowerCase()
+      .replaceAll("’", "'")
+      .match(/[\p{L}\p{N}_]+(?:['./:-][\p{L}\p{N}_]+)*/gu) ?? []
+  return new Set(words.filter((word) => !FILLERS.has(word)))
+}
+
+const FILLERS: ReadonlySet<string> = new Set("a an the please".split(" "))

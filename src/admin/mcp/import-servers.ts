@@ -18,6 +18,8 @@ export interface ImportedServer {
   readonly file: string
   /** A server of that name was there before. */
   readonly exists?: true
+  /** Its command line or address, with secrets masked. Absent when it was not imported. */
+  readonly target?: string
   /** Why it was not imported. */
   readonly skipped?: string
   /** Variables of `.env` that now hold its secrets. */
@@ -56,11 +58,16 @@ export async function addForeignServers(
   for (const server of servers) {
     const { name, program, file } = server
     const nothing = { name, program, file, stored: [], missing: [], secrets: [] }
+    const prepared = prepare(server)
     if (names.has(name)) {
-      imported.push({ ...nothing, exists: true, skipped: "a server of that name exists already" })
+      const needed = neededSecrets(prepared, loaded, name)
+      const kept = options.secrets === "store" && !options.dryRun ? await storeSecrets(loaded, needed) : ok(undefined)
+      if (!kept.ok) return kept
+      const secrets = Object.keys(needed)
+      const stored = options.secrets === "store" ? secrets : []
+      imported.push({ ...nothing, exists: true, skipped: "a server of that name exists already", secrets, stored })
       continue
     }
-    const prepared = prepare(server)
     const refusal = unusable(server) ?? (options.secrets === "leave" ? secretElsewhere(prepared) : undefined)
     if (refusal !== undefined) {
       imported.push({ ...nothing, skipped: refusal })
@@ -79,22 +86,45 @@ export async function addForeignServers(
       const saved = await editConfig(loaded, [{ path: ["mcp_servers", name], value }])
       if (!saved.ok) return saved
     }
-    imported.push({ name, program, file, stored, missing, secrets })
+    imported.push({ name, program, file, stored, missing, secrets, target: targetOf(prepared) })
   }
   return ok(imported)
+}
+
+/** The secrets that an earlier import of the same server left out. */
+function neededSecrets(
+  { secrets }: Prepared,
+  { config, environment }: LoadedHome,
+  name: string,
+): Readonly<Record<string, string>> {
+  const variables = variablesIn(config.get("mcp_servers")[name] ?? {})
+  return Object.fromEntries(
+    Object.entries(secrets).filter(
+      ([variable]) => variables.includes(variable) && environment.get(variable) === undefined,
+    ),
+  )
 }
 
 /** A key in an argument or an address would be copied into the settings. */
 function secretElsewhere({ entry }: Prepared): string | undefined {
   const text = JSON.stringify(entry)
-  const { redact } = createRedactor({ enabled: true, secrets: secretValuesIn(entry) })
-  return redact(text) === text
+  return masked(text, entry) === text
     ? undefined
     : "its command or address contains a key; add it with `hermes mcp add` and a variable of .env"
 }
 
+function targetOf({ entry }: Prepared): string {
+  const { command, args, url } = entry
+  const words = [command, ...(Array.isArray(args) ? args : []), url]
+  return masked(words.filter((word) => typeof word === "string").join(" "), entry)
+}
+
+function masked(text: string, entry: Prepared["entry"]): string {
+  return createRedactor({ enabled: true, secrets: secretValuesIn(entry) }).redact(text)
+}
+
 function unusable({ name, entry }: ForeignServer): string | undefined {
-  if (!/^[\w.-]{1,64}$/u.test(name)) return "its name has characters that are not allowed"
+  if (!/^[\w.-]{1,64}$/u.test(name) || name === "__proto__") return "its name is not allowed"
   const { servers, problems } = readServers({ [name]: entry })
   const [server] = servers
   if (server === undefined) return problems[0]?.replace(`mcp_servers.${name}: `, "") ?? "it cannot be used"

@@ -4,7 +4,7 @@ import { dirname, join, sep } from "node:path"
 import { findTrustedProgram } from "../../base/find-program.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
-import { lastLine, runProgram } from "../../exec/run-program.ts"
+import { runProgram } from "../../exec/run-program.ts"
 
 /** How this program was installed. `checkout`: a clone of the repository; `package`: npm. */
 export interface Installation {
@@ -43,7 +43,14 @@ export async function checkForUpdate(
       timeoutMs: LIMIT_MS,
     })
     if (ended === "timed-out") return fail("The origin of the checkout did not answer in time.")
-    return code === 0 ? ok(stdout.toString("utf8").trim()) : fail(`git ${args[0] ?? ""} failed: ${lastLine(stderr)}`)
+    const reason =
+      stderr
+        .trim()
+        .split("\n", 1)[0]
+        ?.replace(/^fatal: /u, "") ?? ""
+    return code === 0
+      ? ok(stdout.toString("utf8").trim())
+      : fail(`The origin of the checkout could not be asked for its newest version: ${reason}.`)
   }
   const installed = await run(["rev-parse", "HEAD"])
   if (!installed.ok) return installed

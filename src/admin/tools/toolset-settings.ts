@@ -28,7 +28,7 @@ export async function listToolsets(context: HomeContext): Promise<readonly Tools
 /** What happened to each name. */
 export interface ToolsetChange {
   readonly name: string
-  readonly outcome: Result<"changed" | "unchanged", string>
+  readonly outcome: Result<"changed" | "unchanged">
 }
 
 /** Enables or disables toolsets and tools of MCP servers (`server:tool`) for new sessions. An unknown name does not stop the others. */
@@ -50,7 +50,7 @@ async function changeOne(
   home: LoadedHome,
   name: string,
   action: "enable" | "disable",
-): Promise<Result<"changed" | "unchanged", string>> {
+): Promise<Result<"changed" | "unchanged">> {
   const [server = "", tool] = name.split(":", 2)
   if (tool !== undefined) return await changeServerTool(home, { server, tool, action })
   const state = toolsetStates(home.config, home).find((toolset) => toolset.name === name)
@@ -75,7 +75,7 @@ async function changeOne(
 async function changeServerTool(
   home: LoadedHome,
   { server, tool, action }: { readonly server: string; readonly tool: string; readonly action: "enable" | "disable" },
-): Promise<Result<"changed" | "unchanged", string>> {
+): Promise<Result<"changed" | "unchanged">> {
   const tools = home.config.lookup(`mcp_servers.${server}.tools`)
   const listOf = (key: string): readonly string[] | undefined => {
     const value = typeof tools === "object" && tools !== null && key in tools ? Reflect.get(tools, key) : undefined
@@ -107,7 +107,7 @@ async function changeServerTool(
   )
 }
 
-function message(edited: Result<undefined, AdminFailure>): Result<"changed", string> {
+function message(edited: Result<undefined, AdminFailure>): Result<"changed"> {
   return edited.ok ? ok("changed") : fail(edited.error.message)
 }
 

@@ -64,12 +64,12 @@ export async function judge(
     const isKept = adopted !== undefined && adopted !== adoptedBefore
     rememberCommands(prepared, judged, { how: outcome.how, isKept }, session)
   }
-  /** `how`: who approved the call, where the policy asked. */
+  /** `how`: who approved the call, where the policy asked. Only a user has read which files the question names. */
   const go = (shown: ShownDecision, how?: Partial<AuditedDecision>): Verdict => ({
     kind: "go",
     decision: shown,
     paths: judged.judgedPaths,
-    ...confinementOf(judged, session, { isApproved: how !== undefined }),
+    ...confinementOf(judged, session, { isApproved: shown.by === "user" }),
     settled,
     audited: audited(how),
   })

@@ -1,3 +1,4 @@
+import { assertNever } from "../../base/assert-never.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { ellipsize } from "../../base/text.ts"
@@ -45,5 +46,7 @@ function commandOf(reference: GitReference): string {
       return `git --no-pager diff --staged ${how}`
     case "git":
       return `git --no-pager log -${reference.commits} -p ${how}`
+    default:
+      return assertNever(reference)
   }
 }

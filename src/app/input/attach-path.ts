@@ -47,7 +47,9 @@ export async function attachFile(
   if (typeof content !== "string") return fail("it has no text")
   const shown = content.split("\n").map(withoutNumber).join("\n")
   const isCut = truncated === true && (lines === undefined || lines.last > first + limit - 1)
-  const rest = isCut ? [`[Only the first ${limit} of ${String(total ?? "many")} lines are attached.]`] : []
+  const rest = isCut
+    ? [`[Only the first ${limit} of ${typeof total === "number" ? total : "many"} lines are attached.]`]
+    : []
   const empty = content === "" && typeof hint === "string" ? [`[${hint}]`] : []
   return ok({ body: [fenced(shown, languageOf(path)), ...rest, ...empty].join("\n") })
 }
@@ -57,7 +59,7 @@ export async function attachFolder(path: string, context: PathContext): Promise<
   if (fileSearch === undefined) return fail("this session cannot list files")
   const found = await pathInside(path, context)
   if (!found.ok) return found
-  const facts = await context.workspace.files.stat(found.value)
+  const facts = await context.workspace.files.stat(context.workspace.files.resolve(found.value))
   if (facts !== undefined && facts.kind !== "directory") return fail("it is not a folder; use @file:")
   const listed = await callForFields(context.calls, fileSearch, {
     pattern: "*",
@@ -86,7 +88,8 @@ async function pathInside(path: string, { workspace, directories, root }: PathCo
     const refused = readRefusal(target, directories) ?? readRefusal(real, directories)
     if (refused !== undefined) return fail(refused)
     if (isStartUpFile(real, directories.userHome)) return fail("files that shells run at their start are not attached")
-    return ok(real)
+    // A short path is easier to read for the user; it means the same only while the shell is in this directory.
+    return ok(workspace.cwd() === realRoot ? relative(realRoot, real) || "." : real)
   } catch (error) {
     return fail(errorMessage(error))
   }

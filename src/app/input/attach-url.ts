@@ -13,8 +13,8 @@ export interface UrlContext {
   readonly environment: Environment
   readonly redact: (text: string) => string
   readonly signal: AbortSignal
-  /** Default: the resolver of the system. */
-  readonly resolve?: GuardedFetchOptions["resolve"]
+  /** Hosts that may have a private address; by default none. */
+  readonly allowsPrivate?: GuardedFetchOptions["allowsPrivate"]
 }
 
 const MAX_BYTES = 4_000_000
@@ -23,16 +23,15 @@ const TIMEOUTS = { connectMs: 15_000, idleMs: 15_000, totalMs: 30_000 }
 
 /** The text of a web page. Private addresses are refused: a page that the user copied from somewhere could name them. */
 export async function attachUrl(address: string, context: UrlContext): Promise<Result<Attachment>> {
-  const { environment, signal, resolve } = context
+  const { environment, signal, allowsPrivate = () => false } = context
   const url = URL.parse(address.includes("://") ? address : `https://${address}`)
   if (url === null) return fail("it is not an address")
   if (url.username !== "" || url.password !== "") return fail("an address with a password is not fetched")
   const guarded = createGuardedFetch({
     environment,
-    allowsPrivate: () => false,
+    allowsPrivate,
     timeouts: TIMEOUTS,
     maxBytes: MAX_BYTES,
-    ...(resolve === undefined ? {} : { resolve }),
   })
   try {
     const response = await guarded.fetch(url, { headers: { accept: "text/html, text/plain, */*;q=0.5" }, signal })
@@ -42,9 +41,10 @@ export async function attachUrl(address: string, context: UrlContext): Promise<R
     const received = await response.text()
     const text = type.includes("html") ? htmlText(received) : received
     if (text.trim() === "") return fail("the page has no text")
-    const shown = context.redact(takeCodePoints(text, MAX_CHARS))
+    const redacted = context.redact(text)
+    const shown = takeCodePoints(redacted, MAX_CHARS)
     const wrapped = wrapUntrusted(shown, { tool: "url", provenance: "web" })
-    const isCut = shown.length < text.length
+    const isCut = shown.length < redacted.length
     return ok({ body: isCut ? `${wrapped}\n[Only the first ${MAX_CHARS} characters are attached.]` : wrapped })
   } catch (error) {
     return fail(errorMessage(error))

@@ -92,21 +92,21 @@ export async function expandMessage(typed: string, context: ExpansionContext): P
 export const NO_COMMANDS_IN_PLAN_MODE =
   "Commands of yours do not run in plan mode. Approve or abort the plan first (/plan approve, /plan abort)."
 
-/** Commands are not searched for references, so each is replaced by a mark that no message contains. */
+/** Commands are not searched for references, so each is replaced by a mark with a code point that is not a character. */
 function withoutCommands(text: string, commands: ReturnType<typeof inlineCommands>): string {
   let result = ""
   let from = 0
   for (const [index, { start, end }] of commands.entries()) {
-    result += `${cleaned(text.slice(from, start))}\u{0}${index}\u{0}`
+    result += `${cleaned(text.slice(from, start))}\u{FDD0}${index}\u{FDD0}`
     from = end
   }
   return result + cleaned(text.slice(from))
 }
 
-const COMMAND_MARKER = /\u{0}(\d+)\u{0}/gu
+const COMMAND_MARKER = /\u{FDD0}(\d+)\u{FDD0}/gu
 
 function cleaned(text: string): string {
-  return text.replaceAll("\u{0}", "")
+  return text.replaceAll("\u{FDD0}", "")
 }
 
 const INLINE_TIMEOUT_SECONDS = 60

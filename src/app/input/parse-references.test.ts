@@ -88,6 +88,12 @@ describe("commands", () => {
     expect(shellLineCommand(text)).toBe(command)
   })
 
+  test("code that is quoted has none", () => {
+    const code = "{!isOpen && <div/>}"
+    const text = `see \`${code}\`\n\`\`\`jsx\n${code}\n\`\`\`\n> ${code}\n{!date\n} {!pwd}\n~~~\n${code}`
+    expect(inlineCommands(text).map(({ command }) => command)).toEqual(["pwd"])
+  })
+
   test("inside a message", () => {
     const text = "today is {!date}, and {!awk '{print $1}' f} but not {!} or {!open"
     expect(inlineCommands(text).map(({ start, end, command }) => [text.slice(start, end), command])).toEqual([

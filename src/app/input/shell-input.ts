@@ -10,18 +10,29 @@ export interface InlineCommand {
   readonly command: string
 }
 
-/** The commands inside a message. Braces in a command are balanced; one without an end is text. */
+/**
+ * The commands inside a message, each on one line with balanced braces. In code that the user quotes, `{!` means something else, so
+ * code blocks, `code` and lines that begin with `>` have none.
+ */
 export function inlineCommands(text: string): readonly InlineCommand[] {
   const pairs = bracePairs(text)
+  const quoted = quotedRanges(text)
   const found: InlineCommand[] = []
   for (let start = text.indexOf("{!"); start !== -1; start = text.indexOf("{!", start + 1)) {
     const end = pairs.get(start)
-    const command = end === undefined ? "" : text.slice(start + 2, end).trim()
-    if (end === undefined || command === "") continue
+    const written = end === undefined ? "" : text.slice(start + 2, end)
+    const command = written.includes("\n") ? "" : written.trim()
+    const isQuoted = quoted.some(([from, to]) => from <= start && start < to)
+    if (end === undefined || command === "" || isQuoted) continue
     found.push({ start, end: end + 1, command })
     start = end
   }
   return found
+}
+
+function quotedRanges(text: string): readonly (readonly [from: number, to: number])[] {
+  const quotes = /^[ \t]*(`{3,}|~{3,})[^]*?(?:^[ \t]*\1|$(?![^]))|^[ \t]*>.*$|`[^`\n]+`/gmu
+  return Array.from(text.matchAll(quotes), ({ 0: quote, index }) => [index, index + quote.length] as const)
 }
 
 /** The index of each opening brace that is closed → the index of its closing one. */

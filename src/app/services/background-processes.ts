@@ -8,6 +8,8 @@ import type { ProcessRegistry } from "../../exec/background/process-registry.ts"
 /** The background processes of an app. On first use it looks for processes that a killed Hermes left running. */
 export interface BackgroundProcesses {
   open(): Promise<ProcessRegistry>
+  /** How many are running, of those that this app knows of. */
+  running(): number
   /** The next notice for a session; undefined when there is none. */
   takeNotice(owner: string): string | undefined
   /** Resolves when there is one, or when the signal aborts. */
@@ -44,6 +46,7 @@ export function createBackgroundProcesses(options: {
   }
   return {
     open: () => (opening ??= create()),
+    running: () => opened?.list().filter(({ state }) => state.status === "running").length ?? 0,
     takeNotice: (owner) => opened?.notices.take(owner),
     waitForNotice: async (owner, signal) => {
       // If a turn opens the registry in the meantime, the caller waits again when that turn has ended.

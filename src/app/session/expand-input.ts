@@ -3,11 +3,11 @@ import type { UserInput } from "../../protocol/message.ts"
 import type { Steps } from "../../agent/steps.ts"
 import { expandMessage } from "../input/expand-message.ts"
 import type { ExpandedMessage } from "../input/expand-message.ts"
-import type { RunInput } from "./session-run.ts"
 import { referenceTools, withUserCalls } from "./user-calls.ts"
+import type { UserRun } from "./user-calls.ts"
 
 /** Carries out the references and commands in a message of the user, through the door of the session. */
-export async function* expandInput(input: UserInput, run: RunInput): Steps<ExpandedMessage> {
+export async function* expandInput(input: UserInput, run: UserRun): Steps<ExpandedMessage> {
   const { parts, signal } = run
   const { dispatch, expansion } = parts
   const { workspaceRoot } = dispatch.policyDirectories

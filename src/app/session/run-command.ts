@@ -4,13 +4,13 @@ import type { TurnEnd } from "../../agent/turn-end.ts"
 import type { Steps } from "../../agent/steps.ts"
 import { callForFields } from "../input/attachment.ts"
 import { NO_COMMANDS_IN_PLAN_MODE } from "../input/expand-message.ts"
-import type { RunInput } from "./session-run.ts"
 import { referenceTools, withUserCalls } from "./user-calls.ts"
+import type { UserRun } from "./user-calls.ts"
 
 const MAX_SHOWN_CHARS = 100_000
 
 /** Runs a command of the user. Its output is the text of the end; the model does not see it. */
-export async function* runUserCommand(command: string, run: RunInput): Steps<TurnEnd> {
+export async function* runUserCommand(command: string, run: UserRun): Steps<TurnEnd> {
   const { parts, signal } = run
   const { shell } = referenceTools(parts)
   if (parts.dispatch.permissions.rules().profile.default === "plan") return refused(NO_COMMANDS_IN_PLAN_MODE)

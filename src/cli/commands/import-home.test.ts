@@ -66,9 +66,9 @@ describe("conversations", () => {
     const { code, out } = await home.run(["import", "claude-code", "--only", "sessions", ...IMPORT])
     expect(code).toBe(0)
     expect(out).toContain("sessions: 3 imported")
-    expect(out).toContain("1 damaged line skipped.")
-    expect(out).toContain("1 line of sub-agents inside conversations skipped.")
-    expect(out).toContain("2 messages that the user had gone back from skipped.")
+    expect(out).toContain("Skipped: 1 damaged line.")
+    expect(out).toContain("Skipped: 1 line of sub-agents inside conversations.")
+    expect(out).toContain("Skipped: 2 messages that you had gone back from.")
     expect(out).not.toContain("\u001b")
     const id = toSessionId(`claude-code_${CLAUDE_SESSION}`)
     await withStore(home, async (store) => {
@@ -87,7 +87,7 @@ describe("conversations", () => {
       expect(messages).toEqual([
         ["user", "Why does the zebrafish checkout fail?", null],
         ["assistant", "I look at the log.", null],
-        ["tool", expect.stringContaining("timeout after 30 s"), "Bash"],
+        ["tool", "timeout after 30 s, OPENAI_API_KEY=sk-pla...nted", "Bash"],
         ["tool", "const limit = 30\n\n[An image that was not imported.]", "Read"],
         ["assistant", "The limit is too low.", null],
         ["user", "Raise it to 60.", null],
@@ -118,6 +118,7 @@ describe("conversations", () => {
     writeCodexHome(home.directory)
     const { out } = await home.run(["import", "codex", "--only", "sessions", ...IMPORT])
     expect(out).toContain("sessions: 3 imported")
+    expect(out).toContain("Skipped: 1 line with a summary, or with a result without its call.")
     await withStore(home, async (store) => {
       const id = toSessionId(`codex_${CODEX_SESSION}`)
       expect(await store.session(id)).toMatchObject({
@@ -152,6 +153,37 @@ describe("conversations", () => {
     })
   })
 
+  test("of older versions: a plain list, another workspace, a transcript that starts with a summary", async () => {
+    using home = createCliHome()
+    const message = (role: string, text: string): unknown => ({ type: "message", message: { role, content: text } })
+    const summary = { ...claudeUser("s01", null, "Earlier: the parser was repaired."), isCompactSummary: true }
+    writeFiles(home.directory, {
+      ".clawdbot/clawdbot.json": { agent: { workspace: "~/clawd", model: "anthropic/claude-opus-4-1" } },
+      "clawd/AGENTS.md": "- Water the plants on Mondays.\n",
+      ".clawdbot/sessions/old.jsonl": [
+        { type: "session", id: "old", timestamp: "2025-12-01T08:00:00.000Z", cwd: "/home/ada/clawd" },
+        message("user", "Hello"),
+        message("assistant", "Hi."),
+        { type: "compaction", summary: "They said hello." },
+        message("user", "Bye"),
+      ],
+      ".claude/projects/p/short.jsonl": [
+        summary,
+        claudeUser("u02", "s01", "Go on"),
+        { ...summary, uuid: "s03", parentUuid: "u02" },
+      ],
+    })
+    await home.run(["import", "openclaw", "--only", "sessions,rules", ...IMPORT])
+    await home.run(["import", "claude-code", "--only", "sessions", ...IMPORT])
+    expect(readFileSync(home.home.file("memories/MEMORY.md"), "utf8")).toBe("Water the plants on Mondays.")
+    await withStore(home, async (store) => {
+      const texts = async (id: string): Promise<readonly string[]> =>
+        (await store.messages(toSessionId(id))).map(({ text }) => text)
+      expect(await texts("openclaw_old")).toEqual(["Hello", "Hi.", "Bye"])
+      expect(await texts("claude-code_short")).toEqual(["Earlier: the parser was repaired.", "Go on"])
+    })
+  })
+
   test("are imported once; later messages are added, and a session that was continued in Hermes stays", async () => {
     using home = createCliHome()
     writeClaudeCodeHome(home.directory)
@@ -168,7 +200,7 @@ describe("conversations", () => {
     appendFileSync(file, `${jsonLines(more)}{"type":"user","uuid":"u16","mess`)
     const grown = await home.run(line)
     expect(grown.out).toContain("sessions: 1 updated, 2 already there\n")
-    expect(grown.out).toContain("1 damaged line skipped.")
+    expect(grown.out).toContain("Skipped: 1 damaged line.")
     const id = toSessionId(`claude-code_${CLAUDE_SESSION}`)
     await withStore(home, async (store) => {
       expect((await store.messages(id)).slice(-2).map(({ text }) => text)).toEqual(["Thanks", "Welcome."])
@@ -194,7 +226,7 @@ describe("conversations", () => {
         {
           ...claudeReply("w02", "missing-parent", "m", {
             type: "tool_use",
-            id: "t",
+            id: "t\u001b{}",
             name: "../evil tool",
             input: "text",
           }),
@@ -202,23 +234,32 @@ describe("conversations", () => {
         },
       ],
       ".claude/projects/p/empty.jsonl": "",
+      ".claude/projects/p/deep.jsonl": [
+        claudeUser("d01", null, "Deep"),
+        `{"type":"assistant","uuid":"d02","message":{"role":"assistant","content":[{"type":"tool_use","id":"x","name":"y","input":${'{"a":'.repeat(20_000)}1${"}".repeat(20_000)}}]}}`,
+      ],
     })
     symlinkSync(join(outside, "secret.jsonl"), join(home.directory, ".claude/projects/p/link.jsonl"))
     symlinkSync(outside, join(home.directory, ".claude/projects/linked"))
     mkdirSync(join(home.directory, ".claude/projects/p/folder.jsonl"))
     const { code, out, err } = await home.run(["import", "claude-code", "--only", "sessions", ...IMPORT])
     expect(code).toBe(0)
-    expect(out).toContain("sessions: 1 imported, 1 skipped")
-    expect(out).toContain("2 damaged lines skipped.")
+    expect(out).toContain("sessions: 2 imported, 1 skipped")
+    expect(out).toContain("Skipped: 3 damaged lines.")
     expect(err).toContain("Not read: projects/p/link.jsonl: it is a link that leads out of the directory")
     expect(out + err).not.toContain("\u001b")
     await withStore(home, async (store) => {
-      const [session] = await store.list({ source: "claude-code" })
+      const session = (await store.list({ source: "claude-code" })).find(({ title }) => title !== "Deep")
       expect(session).toMatchObject({ title: "Line one", cwd: null, messageCount: 2 })
       expect(session?.id).toMatch(/^claude-code_[0-9a-f]{32}$/u)
       const [, reply] = await store.conversation(session?.id ?? toSessionId("none"))
       expect(reply).toMatchObject({
-        tool_calls: [{ function: { name: "___evil_tool", arguments: '{"input":"text"}' } }],
+        tool_calls: [
+          {
+            id: expect.stringMatching(/^call_[0-9a-f]{24}$/u),
+            function: { name: "___evil_tool", arguments: '{"input":"text"}' },
+          },
+        ],
       })
       expect(await store.search("outside text")).toEqual([])
     })
@@ -327,11 +368,21 @@ test("rules without room go to a file that is named", async () => {
   )
   writeFiles(home.directory, { ".codex/AGENTS.md": `${rules.join("\n")}\n` })
   const { out } = await home.run(["import", "codex", "--only", "rules", ...IMPORT])
-  expect(out).toMatch(/Without room in the memory: \d+ notes in ~\/\.hermes\/imported\/codex\/rules\.md/u)
+  expect(out).toMatch(/Not part of the memory: \d+ notes in ~\/\.hermes\/imported\/codex\/rules\.md/u)
   const stored = readFileSync(home.home.file("memories", "MEMORY.md"), "utf8")
   expect(stored.length).toBeLessThan(2200)
   const rest = readFileSync(home.home.file("imported/codex/rules.md"), "utf8")
   expect(`${stored}\n${rest}`.match(/Rule \d+:/gu)).toHaveLength(40)
+})
+
+test("where every write to the memory needs approval, imported notes wait for it", async () => {
+  using home = createCliHome()
+  writeFiles(home.directory, { ".codex/AGENTS.md": "- Prefer small commits.\n" })
+  writeFileSync(home.home.file("config.yaml"), "memory:\n  write_approval: true\n")
+  const line = ["import", "codex", "--only", "rules", ...IMPORT]
+  expect((await home.run(line)).out).toContain("for you to decide: Prefer small commits. (waits for your approval")
+  expect(existsSync(home.home.file("memories/MEMORY.md"))).toBe(false)
+  expect((await home.run(line)).out).toContain("rules: 1 already there")
 })
 
 test("SOUL.md and USER.md: only where they are untouched, else the difference is shown", async () => {
@@ -364,7 +415,10 @@ test("skills pass the guard, prompt commands become files, and attacks are repor
   expect(existsSync(home.home.file("skills/bad"))).toBe(false)
   expect(out).toMatch(/skipped: bad \(the scan says dangerous:\)\n {4}SKILL\.md:6: /u)
   expect(out).toContain("commands: 2 imported, 2 skipped")
-  expect(readFileSync(home.home.file("commands/review.md"), "utf8")).toContain("Review $ARGUMENTS")
+  // A model that was chosen for another agent is not chosen here.
+  expect(readFileSync(home.home.file("commands/review.md"), "utf8")).toBe(
+    "---\ndescription: Review a change\nargument-hint: FILE\n---\nReview $ARGUMENTS for mistakes.\n",
+  )
   expect(existsSync(home.home.file("commands/team/standup.md"))).toBe(true)
   expect(readdirSync(home.home.file("commands")).toSorted()).toEqual(["review.md", "team"])
   expect(out).toMatch(/skipped: \/evil \(the scan says dangerous:\)\n {4}commands\/evil\.md:\d+: /u)
@@ -377,7 +431,7 @@ test("MCP servers are disabled, and keys are named and only copied with --includ
   const line = ["import", "claude-code", "--only", "mcp,settings"]
   const { out } = await home.run([...line, ...IMPORT])
   expect(out).toContain("mcp: 2 imported, 1 skipped")
-  expect(out).toContain("imported: github (disabled; set MCP_GITHUB_GITHUB_TOKEN in .env)")
+  expect(out).toContain("imported: github (disabled, npx -y gh-mcp; set MCP_GITHUB_GITHUB_TOKEN in .env)")
   expect(out).toContain("skipped: leaky (its command or address contains a key")
   expect(out).toContain("for you to decide: model opus (choose it with `hermes model` (provider anthropic))")
   expect(out).toContain("Keys that Claude Code has: MCP_GITHUB_GITHUB_TOKEN, ANTHROPIC_API_KEY.")
@@ -393,9 +447,23 @@ test("MCP servers are disabled, and keys are named and only copied with --includ
     "Copy these keys from Claude Code to .env: MCP_GITHUB_GITHUB_TOKEN, ANTHROPIC_API_KEY?",
   )
   expect(existsSync(other.home.file(".env"))).toBe(false)
-  await other.run([...line, "--include-secrets", "-y"])
-  expect(readFileSync(other.home.file(".env"), "utf8")).toContain(
-    "ANTHROPIC_API_KEY=sk-ant-api03-planted-key-planted-key",
+  const copied = await other.run([...line, "--include-secrets", "-y"])
+  expect(copied.out).toContain("Copied to .env: MCP_GITHUB_GITHUB_TOKEN, ANTHROPIC_API_KEY.")
+  const variables = readFileSync(other.home.file(".env"), "utf8")
+  expect(variables).toContain("ANTHROPIC_API_KEY=sk-ant-api03-planted-key-planted-key")
+  // The server is there since the import without its key.
+  expect(variables).toContain("MCP_GITHUB_GITHUB_TOKEN=ghp_plantedplantedplantedplanted1234")
+  expect((await other.run([...line, ...IMPORT])).out).not.toContain("Keys that Claude Code has")
+})
+
+test("MCP servers with strange names or passwords are skipped one by one", async () => {
+  using home = createCliHome()
+  const servers = `{"__proto__":{"command":"x"},"a b":{"command":"x"},"u":{"url":"https://u:pw123456@h.example/mcp"},"good":{"command":"g"}}`
+  writeFiles(home.directory, { ".claude/settings.json": "{}", ".claude.json": `{"mcpServers":${servers}}` })
+  const { out } = await home.run(["import", "claude-code", "--only", "mcp", ...IMPORT])
+  expect(out).toContain("mcp: 1 imported, 3 skipped")
+  expect(readFileSync(home.home.file("config.yaml"), "utf8")).toContain(
+    "mcp_servers:\n  good:\n    command: g\n    enabled: false\n",
   )
 })
 
@@ -412,7 +480,7 @@ test("settings of Codex and OpenClaw are proposed as commands; logins stay where
   expect(openclaw).toContain(
     "`hermes config set model.default 'claude-opus-4-5'` and `hermes config set model.provider 'anthropic'`",
   )
-  expect(openclaw).toContain("to import: files (disabled)")
+  expect(openclaw).toContain("to import: files (disabled, files-mcp)")
   expect(openclaw).toContain("OPENROUTER_API_KEY")
 })
 

@@ -32,7 +32,7 @@ export async function runHomeImport(agent: ForeignAgent, invocation: Invocation)
     print(valueOrCliError(await importHome(context, options)))
     return 0
   }
-  const assumed = flags.has("yes")
+  const assumed = flags.has("yes") || flags.has("force")
   let includeSecrets = includesSecrets
   if (!assumed || includesSecrets) {
     const plan = valueOrCliError(await importHome(context, options))
@@ -82,17 +82,17 @@ const OUTCOMES: readonly (readonly [ImportItem["outcome"], string, string])[] = 
 ]
 
 function printReport(report: ImportReport, { terminal, home }: Invocation): void {
-  const { agent, from, dryRun, categories, problems, secrets } = report
+  const { agent, from, dryRun, categories, problems, secrets, secretsCopied } = report
   terminal.line(`${AGENT_TITLES[agent]}, ${home.display(from)}`)
   for (const category of categories) printCategory(category, { dryRun, terminal })
   for (const problem of problems.slice(0, LISTED)) terminal.errLine(`Not read: ${oneLine(problem)}`)
   if (problems.length > LISTED) terminal.errLine(`Not read: ${problems.length - LISTED} more.`)
-  if (secrets.length > 0) {
-    const names = secrets.map(oneLine).join(", ")
+  const names = secrets.map(oneLine).join(", ")
+  if (secrets.length > 0 && secretsCopied) terminal.line(`Copied to .env: ${names}.`)
+  else if (secrets.length > 0)
     terminal.line(
       `Keys that ${AGENT_TITLES[agent]} has: ${names}. They are copied to .env only with --include-secrets.`,
     )
-  }
   if (dryRun) terminal.line("Nothing was written.")
 }
 

@@ -4,8 +4,10 @@ import { systemClock } from "../../base/clock.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
 import type { Message } from "../../protocol/message.ts"
 import { openSqliteStore } from "../../state/sqlite/open-store.ts"
+import { textColumns } from "../../terminal/text-width.ts"
 import { createCliHome, type CliHome } from "../../../test/support/cli-home.ts"
 
+const SILENT = { debug: () => undefined, warning: () => undefined }
 const NOW = Date.now() / 1000
 
 function call(id: string, name: string, args: object): Message {
@@ -17,7 +19,7 @@ function call(id: string, name: string, args: object): Message {
 }
 
 async function seed(home: CliHome): Promise<void> {
-  const store = await openSqliteStore({ path: home.home.file("state.db"), clock: systemClock })
+  const store = await openSqliteStore({ path: home.home.file("state.db"), clock: systemClock, log: SILENT })
   const usage = { input: 1000, output: 200, cacheRead: 3000, cacheWrite: 0, reasoning: 50 }
   const add = async (
     id: string,
@@ -88,7 +90,7 @@ test("hermes insights counts each use once, lists sub-agents apart and draws cha
   expect(text).toMatch(/^The last 30 days\n {2}sessions {4}2, and 1 of sub-agents\n/u)
   expect(text).toMatch(/great-model {2}█{15} {2}12\.6K tokens, 3 sessions, \$0\.75/u)
   expect(text).toContain("Tea time")
-  for (const line of text.split("\n")) expect([...line].length).toBeLessThanOrEqual(100)
+  for (const line of text.split("\n")) expect(textColumns(line)).toBeLessThanOrEqual(100)
   expect(JSON.parse((await home.run(["insights", "--json", "--source", "telegram"])).out)).toMatchObject({
     sessions: 1,
   })

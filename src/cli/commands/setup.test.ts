@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { createCliHome } from "../../../test/support/cli-home.ts"
+import { startModelServer } from "../../../test/support/model-server/server.ts"
+import { refuses, says } from "../../../test/support/model-server/turn.ts"
 
 test("without a terminal the equivalent commands are printed", async () => {
   using home = createCliHome()
@@ -76,3 +78,31 @@ test("an incomplete answer to where commands run is not saved", async () => {
 
 const settings = (home: ReturnType<typeof createCliHome>): string =>
   readFileSync(home.home.file("config.yaml"), "utf8").replace(/^_config_version: \d+\n/, "")
+
+test("setup tools asks which toolsets new sessions do without", async () => {
+  using home = createCliHome()
+  const asked = await home.run(["setup", "tools"], { answers: ["todo, moon"] })
+  expect(asked).toMatchObject({ code: 0, err: expect.stringContaining("There is no toolset moon.") as string })
+  expect(settings(home)).toContain("- todo")
+  await home.run(["setup", "tools"], { answers: ["file"] })
+  expect(settings(home)).toMatch(/- file/u)
+  expect(settings(home)).not.toContain("todo")
+  await home.run(["setup", "tools"], { answers: ["none"] })
+  expect(settings(home)).not.toContain("- file")
+  expect((await home.run(["setup", "tools"])).err).toContain("hermes tools enable NAME")
+})
+
+test("the test message shows the answer, or why there is none, and leaves no session", async () => {
+  await using model = await startModelServer([says("Hello \u001B[31mthere."), refuses(401, "no such key")])
+  using home = createCliHome()
+  const config = `model:\n  base_url: ${model.url}/v1\n  default: test-model\n  api_key: sk-test-0123456789\n`
+  writeFileSync(home.home.file("config.yaml"), config)
+  const answered = await home.run(["setup", "--quick"], { answers: ["y"] })
+  expect(answered.out).toMatch(/^test-model: Hello .*there\.$/mu)
+  expect(answered.out).not.toContain("\u001B[31m")
+  const refused = await home.run(["setup", "--quick"], { answers: ["y"] })
+  expect(refused.out).toMatch(/^The test failed: .*no such key/mu)
+  expect((await home.run(["setup", "--quick"], { answers: ["n"] })).out).not.toContain("test-model: ")
+  expect(model.requests).toHaveLength(2)
+  expect(JSON.parse((await home.run(["sessions", "list", "--all", "--json"])).out)).toEqual([])
+})

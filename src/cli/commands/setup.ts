@@ -9,10 +9,11 @@ import { homeContext } from "../home-context.ts"
 import { DEFAULT_LOGIN_FLAGS } from "./auth/log-in.ts"
 import { chooseInteractively } from "./model/choose.ts"
 import { loginPrompt, WITHOUT_A_TERMINAL } from "./model/model.ts"
+import { askToolsets } from "./setup-toolsets.ts"
 import { offerTestTurn } from "./setup-test-turn.ts"
 import { AGENT_QUESTIONS, askQuestions, TERMINAL_QUESTIONS } from "./setup-questions.ts"
 
-const SECTIONS = ["model", "terminal", "agent"]
+const SECTIONS = ["model", "terminal", "agent", "tools"]
 
 /** `hermes setup`: asks what a new user has to decide, and shows the current value of each. Ctrl+C keeps what was answered completely. */
 export async function run(invocation: Invocation): Promise<number> {
@@ -36,6 +37,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (includes("model") && !(quick && (await summary(invocation)) !== undefined)) await askModel(invocation)
   if (includes("terminal") && !quick) await askQuestions(TERMINAL_QUESTIONS, invocation)
   if (includes("agent") && !quick) await askQuestions(AGENT_QUESTIONS, invocation)
+  if (includes("tools") && !quick) await askToolsets(invocation)
   const lines = await summary(invocation)
   for (const line of lines ?? []) terminal.line(line)
   if (lines !== undefined && includes("model")) await offerTestTurn(invocation)
@@ -45,11 +47,15 @@ export async function run(invocation: Invocation): Promise<number> {
 
 /** How to set what a section asks for, without its questions; undefined for the model. */
 function settingsOf(section: string | undefined): readonly string[] | undefined {
+  if (section === "tools") return [WITHOUT_TOOLS_SCREEN]
   const groups = section === "terminal" ? TERMINAL_QUESTIONS : section === "agent" ? AGENT_QUESTIONS : undefined
   if (groups === undefined) return undefined
   const commands = groups.flat().map(({ setting }) => `  hermes config set ${setting} VALUE`)
   return [`\`hermes setup ${section}\` needs a terminal. Without one, set the values directly:`, ...commands]
 }
+
+const WITHOUT_TOOLS_SCREEN =
+  "`hermes setup tools` needs a terminal. Without one, use `hermes tools enable NAME` and `hermes tools disable NAME`."
 
 async function resetSettings(invocation: Invocation): Promise<void> {
   const answer = await invocation.terminal.confirm("Start from the defaults? Your settings are replaced.")

@@ -232,10 +232,27 @@ test("sub-agents and processes: stopped, steered and paused", async () => {
       return Promise.resolve("killed")
     },
   }
-  const app = { subAgents, processes: { open: () => Promise.resolve(registry) }, clock: manualClock(5000) }
+  const backgroundTasks = {
+    list: () => [{ number: 3, prompt: "tidy", startedAt: 0, tokens: { input: 0, output: 10 }, hasQuestion: true }],
+    stop: (number: number) => calls.push(["stop task", number]) > 0,
+    steer: (number: number, text: string) => calls.push(["steer task", number, text]) > 0,
+  }
+  const app = {
+    backgroundTasks,
+    subAgents,
+    processes: { open: () => Promise.resolve(registry) },
+    clock: manualClock(5000),
+  }
   const list = agentList(app as unknown as Parameters<typeof agentList>[0])
-  const [agent, running] = await load(list)
-  if (agent === undefined || running === undefined) throw new Error("expected two entries")
+  const [task, agent, running] = await load(list)
+  if (task === undefined || agent === undefined || running === undefined) throw new Error("expected three entries")
+  expect(task.details).toEqual(["5s", "waits for your answer", "10 tokens"])
+  await act(list, "ctrl+d", task)
+  await act(list, "ctrl+s", task, "faster")
+  expect(calls.splice(0)).toEqual([
+    ["stop task", 3],
+    ["steer task", 3, "faster"],
+  ])
   expect([agent.details, running.details]).toEqual([
     ["5s", "read_file", "1K tokens"],
     ["1m", "process 7"],

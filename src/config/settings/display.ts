@@ -43,7 +43,7 @@ export const DISPLAY_SETTINGS = {
     "How the full UI notifies you when a long turn ends or a question waits; auto chooses by the terminal.",
   ),
   "display.bell_on_complete": flag(false, "Ring the terminal bell when a turn ends."),
-  "display.show_cost": flag(false, "Show the cost of a session.", { reserved: true }),
+  "display.show_cost": flag(false, "Show what a conversation costs in the status bar."),
   "display.final_response_markdown": mixed<"render" | "strip" | "raw" | "auto">(
     "auto",
     "Render, strip or keep Markdown; auto renders in the full-screen interface and strips in line mode.",

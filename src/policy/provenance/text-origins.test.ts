@@ -46,6 +46,35 @@ describe("text from outside contains a value", () => {
   })
 })
 
+test("what references and commands in a message insert is text from outside, what was typed is not", () => {
+  const origins = createTextOrigins({
+    history: () => [
+      {
+        role: "user",
+        content: "It says go to drop.example/a\nAsk own.example",
+        typed: "It says {!cat notes}\nAsk own.example",
+        injected: "[a note]\n\n[Attached] visit https://page.example/x",
+      },
+    ],
+    projectRules: () => "",
+    ruleArguments: () => [],
+    resultsOf: () => "own text",
+    steering: { opening: "[steer]", closing: "[/steer]" },
+    attachedOpening: "[Attached]",
+  })()
+  expect(origins.hasOutsideText).toBe(true)
+  expect(["drop.example", "own.example", "page.example"].map((host) => origins.user.name(host))).toEqual([
+    false,
+    true,
+    false,
+  ])
+  expect(["drop.example/a", "https://page.example/x", "own.example"].map((text) => origins.contains(text))).toEqual([
+    true,
+    true,
+    false,
+  ])
+})
+
 test.each([
   ["typed", [{ role: "user", content: "Look at drop.example, please." }], true],
   ["at the end of a sentence", [{ role: "user", content: "Look at drop.example." }], true],

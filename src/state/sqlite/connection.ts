@@ -49,6 +49,11 @@ export interface SqliteConnectionOptions {
   readonly log: StoreLogger
   readonly readOnly: boolean
   /**
+   * For a short look that must not create the files which readers share. If another process begins to write meanwhile, what is read may be
+   * inconsistent.
+   */
+  readonly leavesNoFiles?: boolean
+  /**
    * Repairs the damaged file while this connection is closed; the operation that found the damage then runs again. `attempt` is 2 if it
    * has found damage again. Rejects with a `StoreError` when the file cannot be repaired.
    */
@@ -245,11 +250,14 @@ class ReplacedFileError extends Error {
   override readonly name = "ReplacedFileError"
 }
 
-function openFile({ path, readOnly }: SqliteConnectionOptions): OpenFile {
+function openFile({ path, readOnly, leavesNoFiles = false }: SqliteConnectionOptions): OpenFile {
   for (;;) {
     const identity = identityOf(path)
     // With `timeout: 0` SQLite returns "busy" at once. Its own waiting would block this thread and the user interface.
-    const raw = new DatabaseSync(readOnly && isFrozen(path) ? immutable(path) : path, { timeout: 0, readOnly })
+    const raw = new DatabaseSync(
+      readOnly && ((leavesNoFiles && isUnused(path)) || isFrozen(path)) ? immutable(path) : path,
+      { timeout: 0, readOnly },
+    )
     if (identity === identityOf(path)) return { raw, db: statementCache(raw), identity }
     raw.close()
   }
@@ -257,13 +265,16 @@ function openFile({ path, readOnly }: SqliteConnectionOptions): OpenFile {
 
 /**
  * On a full disk and on a read-only file system SQLite cannot create the file that readers share, but no other process can write either. Not with
- * a write-ahead log, which would be ignored. Without the file of a log no process has the database open, and an ordinary reader would create it.
+ * a write-ahead log, which would be ignored.
  */
 function isFrozen(path: string): boolean {
-  const log = statSync(`${path}-wal`, { throwIfNoEntry: false })
-  if (log === undefined) return true
-  if (log.size > 0) return false
+  if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return false
   return diskProblem(dirname(path)) !== undefined
+}
+
+/** Without the file of a write-ahead log no process has the database open. */
+function isUnused(path: string): boolean {
+  return statSync(`${path}-wal`, { throwIfNoEntry: false }) === undefined
 }
 
 function immutable(path: string): URL {

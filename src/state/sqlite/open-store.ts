@@ -17,6 +17,8 @@ export interface OpenStoreOptions {
   readonly log: StoreLogger
   /** Changes nothing and takes no lock. The file must exist. */
   readonly readOnly?: boolean
+  /** See `SqliteConnectionOptions`. */
+  readonly leavesNoFiles?: boolean
   /**
    * Receives one sentence for the user when the database was damaged and has been repaired, also long after it was opened, and when
    * opening it waits for another process.
@@ -38,7 +40,8 @@ export async function openSqliteStore(options: OpenStoreOptions): Promise<Sessio
     const { path, clock, log } = options
     const onWait = (): void => options.onRepair?.(WAITING)
     const repair = readOnly ? {} : { repair: repairWith(options) }
-    const connection = connect({ path, clock, log, readOnly, onWait, ...repair })
+    const { leavesNoFiles = false } = options
+    const connection = connect({ path, clock, log, readOnly, leavesNoFiles, onWait, ...repair })
     try {
       const mode = readOnly ? await journalMode(connection) : await useWriteAheadLog(connection, log)
       const { progress } = options

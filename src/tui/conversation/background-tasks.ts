@@ -114,11 +114,11 @@ export async function leaveTasks(state: TaskState): Promise<void> {
 async function wantsToWait(running: number, { ui, options }: TaskState): Promise<boolean> {
   const command = ui.openCommand("/quit", options.signal)
   try {
-    const tasks = running === 1 ? "1 background task is" : `${running} background tasks are`
-    return (
-      (await command.abilities.confirm?.(`${tasks} still running. Wait for the result? Otherwise they are stopped.`)) ??
-      false
-    )
+    const question =
+      running === 1
+        ? "1 background task is still running. Wait for its result? Otherwise it is stopped."
+        : `${running} background tasks are still running. Wait for their results? Otherwise they are stopped.`
+    return (await command.abilities.confirm?.(question)) ?? false
   } finally {
     command.close()
   }

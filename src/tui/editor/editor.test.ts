@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
 
 import { openEditor, testImage } from "../../../test/fixtures/tui/editor-harness.ts"
-import { fail } from "../../base/result.ts"
+import { fail, ok } from "../../base/result.ts"
 import { createKeymap } from "./keymap.ts"
 
 describe("keys", () => {
@@ -233,17 +233,18 @@ describe("paste", () => {
     expect(harness.draw()).toHaveLength(8)
   })
 
-  test("lines that arrive together are pasted, a typed line is sent", () => {
-    const harness = openEditor()
-    const line = (text: string) =>
-      Array.from(text, (character) => ({ type: "key", chord: character, text: character }) as const)
-    const enter = { type: "key", chord: "enter", text: "" } as const
-    expect(harness.editor.keys([...line("one"), enter, ...line("two"), enter])).toEqual([])
-    expect(harness.editor.text).toBe("one\ntwo\n")
-    harness.editor.clear()
-    expect(harness.editor.keys([...line("one"), enter])).toMatchObject([{ type: "submit", text: "one" }])
-    harness.editor.keys(Array.from({ length: 5 }, () => [...line("x"), enter]).flat())
-    expect(harness.saved).toEqual(["x\n".repeat(5)])
+  test("pasted text that the terminal did not mark has its own limit", () => {
+    const saved: string[] = []
+    const save = (text: string) => {
+      saved.push(text)
+      return ok("[a file]")
+    }
+    const { editor } = openEditor({ pastes: { newlines: 0, unbracketedNewlines: 5, characters: 0, save } })
+    const text = "x\n".repeat(5)
+    editor.key({ type: "paste", text })
+    expect([editor.text, saved]).toEqual([text, []])
+    editor.key({ type: "paste", text, unmarked: true })
+    expect(saved).toEqual([text])
   })
 })
 

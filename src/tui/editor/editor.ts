@@ -36,7 +36,6 @@ import type { PasteLimits } from "./pasted-text.ts"
 import { promptText } from "./prompt-text.ts"
 import { searchKey } from "./search-key.ts"
 import { suggestRest } from "./suggestion.ts"
-import { unbracketedPaste } from "./unbracketed-paste.ts"
 import { INITIAL_VIM, leaveInsertMode, vimKey } from "./vim/vim-mode.ts"
 import type { VimStep } from "./vim/vim-mode.ts"
 
@@ -90,8 +89,6 @@ export interface Editor {
   isWorking: boolean
   draw(size: Size, theme: Theme, now: number): Drawing
   key(event: KeyEvent): EditorAction | undefined
-  /** Handles keys that arrived together: on terminals that do not mark pasted text, lines among them are one paste. */
-  keys(events: readonly KeyEvent[]): readonly EditorAction[]
   /** Inserts text as a paste does. */
   paste(text: string): EditorAction | undefined
   attach(image: AttachedImage): void
@@ -199,19 +196,14 @@ class InputEditor implements Editor {
     this.#hint = undefined
     this.#isBrowsing = false
     const before = this.#editing.draft
-    const action = event.type === "paste" ? this.paste(event.text) : this.#key(event)
+    const { newlines, unbracketedNewlines } = this.#options.pastes
+    const action =
+      event.type === "paste"
+        ? this.#paste(event.text, event.unmarked === true ? unbracketedNewlines : newlines)
+        : this.#key(event)
     if (this.#editing.draft.text !== before.text) this.#complete()
     else if (this.#editing.draft.cursor !== before.cursor) this.#menu.close()
     return action
-  }
-
-  keys(events: readonly KeyEvent[]): readonly EditorAction[] {
-    const pasted = this.#search === undefined ? unbracketedPaste(events) : undefined
-    const actions =
-      pasted === undefined
-        ? events.map((event) => this.key(event))
-        : [this.#paste(pasted, this.#options.pastes.unbracketedNewlines)]
-    return actions.filter((action) => action !== undefined)
   }
 
   paste(text: string): EditorAction | undefined {

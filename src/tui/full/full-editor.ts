@@ -45,12 +45,14 @@ export async function configureEditor(
   options: { readonly app: App; readonly session: () => Session; readonly problem: (text: string) => void },
 ): Promise<void> {
   const { app, session, problem } = options
-  const [{ editorSettings }, { conversationCompletion }, { skinNames }, { SLASH_COMMANDS }] = await Promise.all([
-    import("../editor/editor-settings.ts"),
-    import("../editor/completion/conversation-completion.ts"),
-    import("../theme/load-skin.ts"),
-    import("../../commands/slash-table.ts"),
-  ])
+  const [{ editorSettings }, { conversationCompletion }, { skinNames }, { SLASH_COMMANDS }, { listPersonalities }] =
+    await Promise.all([
+      import("../editor/editor-settings.ts"),
+      import("../editor/completion/conversation-completion.ts"),
+      import("../theme/load-skin.ts"),
+      import("../../commands/slash-table.ts"),
+      import("../../app/services/personalities.ts"),
+    ])
   const { pastes, ...settings } = editorSettings(app.config)
   editor.configure({
     ...settings,
@@ -66,7 +68,8 @@ export async function configureEditor(
       app,
       session,
       skins: () => skinNames(app.home.file("skins")).map(({ name, description }) => ({ name, detail: description })),
-      personalities: () => [],
+      personalities: () =>
+        listPersonalities(app.config).map(({ name, description }) => ({ name, detail: description })),
     }),
     commands: () => SLASH_COMMANDS.map(({ name }) => name),
   })

@@ -91,6 +91,7 @@ class FullInterface implements ChatUi {
   readonly terminal
   readonly #options: FullUiOptions
   readonly #screen
+  readonly #returnTerminal: () => void
   readonly #modals
   readonly #inputs
   readonly #openedAt = systemClock.now()
@@ -104,6 +105,8 @@ class FullInterface implements ChatUi {
   #session: Session | undefined
   #activity: Activity | undefined
   #showsTasks = true
+  /** What the conversation has cost since it was opened here. */
+  #costUsd = 0
   #lastTool: EndedTool | undefined
   #leaveRequestedAt = Number.NEGATIVE_INFINITY
   #interruptedAt = Number.NEGATIVE_INFINITY
@@ -125,9 +128,11 @@ class FullInterface implements ChatUi {
       clock: systemClock,
       traits: this.#traits,
       reportFocus: true,
+      foreign: [process.stdout, ...(lines.stderrIsTty ? [process.stderr] : [])],
       ended: raiseHangup,
     })
     this.terminal = createScreenTerminal(this.#screen, lines)
+    this.#returnTerminal = lines.lend(() => this.#leave())
     this.#modals = createModalHost(() => this.#changed("now"))
     this.#inputs = createInputQueue((message) => {
       this.showMessage(message.text)
@@ -251,7 +256,10 @@ class FullInterface implements ChatUi {
     })
     this.#start(turn)
     return {
-      event: (event) => turn.event(event),
+      event: (event) => {
+        if (event.type === "usage") this.#costUsd += event.costUsd ?? 0
+        turn.event(event)
+      },
       note: (text) => turn.note(text),
       setDraft: (text) => turn.setDraft(text),
       typed: (text) => {
@@ -337,13 +345,19 @@ class FullInterface implements ChatUi {
   }
 
   close(): void {
+    this.#leave()
+    this.#guard?.release()
+  }
+
+  /** Gives the terminal back. The guard stays, because a crash may leave commands behind. */
+  #leave(): void {
     if (this.#isClosed) return
     this.#isClosed = true
     clearInterval(this.#ticker)
     this.#options.signal.removeEventListener("abort", this.#aborted)
     this.terminal.detach()
     this.#screen.close()
-    this.#guard?.release()
+    this.#returnTerminal()
   }
 
   readonly #aborted = (): void => this.#inputs.end()
@@ -371,7 +385,14 @@ class FullInterface implements ChatUi {
     const turn = this.#activity === undefined ? undefined : (now - this.#activity.startedAt) / 1000
     const app = this.#conversation?.app
     if (app === undefined || this.#session === undefined) return firstStatus(sessionSeconds)
-    return statusOf({ app, session: this.#session, sessionSeconds, turn, queued: this.outbox.length })
+    return statusOf({
+      app,
+      session: this.#session,
+      sessionSeconds,
+      turn,
+      queued: this.outbox.length,
+      costUsd: app.config.get("display.show_cost") ? this.#costUsd : undefined,
+    })
   }
 
   #act(action: EditorAction): void {

@@ -56,6 +56,7 @@ export function createScreenTerminal(screen: Screen, lines: Terminal): ScreenTer
       return attached ? undefined : lines.live
     },
     movesCursor: lines.movesCursor,
+    lend: (giveBack) => lines.lend(giveBack),
     onResize: (listener) => lines.onResize(listener),
     color: lines.color,
     get closed() {

@@ -20,15 +20,17 @@ export function firstStatus(sessionSeconds: number): StatusBarState {
 }
 
 export interface StatusOptions {
-  readonly app: Pick<App, "config" | "home" | "subAgents">
+  readonly app: Pick<App, "config" | "home" | "subAgents" | "backgroundTasks" | "processes">
   readonly session: Session
   readonly sessionSeconds: number
   /** Seconds since the turn began; undefined between turns. */
   readonly turn: number | undefined
   readonly queued: number
+  /** Undefined when costs are not shown. */
+  readonly costUsd: number | undefined
 }
 
-export function statusOf({ app, session, sessionSeconds, turn, queued }: StatusOptions): StatusBarState {
+export function statusOf({ app, session, sessionSeconds, turn, queued, costUsd }: StatusOptions): StatusBarState {
   const { facts, context } = session
   return {
     model: facts.model,
@@ -37,12 +39,13 @@ export function statusOf({ app, session, sessionSeconds, turn, queued }: StatusO
         ? { used: Math.max(0, context.lastPromptTokens), window: context.contextLength }
         : undefined,
     compressions: context.compressionCount,
-    backgroundTasks: app.subAgents.tree().filter(({ status }) => status === "running").length,
-    backgroundProcesses: 0,
+    backgroundTasks: app.backgroundTasks.list().length + backgroundAgents(app),
+    backgroundProcesses: app.processes.running(),
     sessionSeconds,
     turn: turn === undefined ? undefined : { kind: "running", seconds: turn },
     permissionProfile: facts.permissionProfile,
     queued,
+    costUsd,
     isDemo: facts.provider === "demo",
     directory: shortened(facts.cwd, app.home.userHome),
     branch: currentBranch(facts.cwd),
@@ -51,4 +54,10 @@ export function statusOf({ app, session, sessionSeconds, turn, queued }: StatusO
 
 function shortened(path: string, userHome: string): string {
   return path === userHome || path.startsWith(`${userHome}/`) ? `~${path.slice(userHome.length)}` : path
+}
+
+/** Delegated tasks that go on when the turn has ended. */
+function backgroundAgents({ subAgents }: Pick<App, "subAgents">): number {
+  return subAgents.tree().filter(({ status, delegationId }) => status === "running" && delegationId !== undefined)
+    .length
 }

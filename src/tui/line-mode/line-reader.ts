@@ -64,6 +64,8 @@ export function openLineReader(options: LineReaderOptions): LineReader {
   let listener: BusyListener | undefined
   let pendingRead: PendingRead | undefined
   let ended = false
+  /** The user leaves. Questions can still be asked. */
+  let hasLeft = false
   let leaveRequestedAt = Number.NEGATIVE_INFINITY
   let hintTimer: NodeJS.Timeout | undefined
   const finishRead = (line: string | undefined): void => {
@@ -82,6 +84,12 @@ export function openLineReader(options: LineReaderOptions): LineReader {
     ended = true
     finishRead(undefined)
   }
+  const leave = (): void => {
+    burst.flush()
+    editor.leave("")
+    hasLeft = true
+    finishRead(undefined)
+  }
   const interruptAtPrompt = (): void => {
     if (editor.draft.text !== "") {
       leaveRequestedAt = Number.NEGATIVE_INFINITY
@@ -90,8 +98,7 @@ export function openLineReader(options: LineReaderOptions): LineReader {
     }
     const now = options.now()
     if (now - leaveRequestedAt < LEAVE_WITHIN_MS) {
-      editor.leave("")
-      end()
+      leave()
       return
     }
     leaveRequestedAt = now
@@ -121,10 +128,7 @@ export function openLineReader(options: LineReaderOptions): LineReader {
     },
     left: () => {
       if (pendingRead?.kind === "question") finishRead(undefined)
-      else if (listener === undefined) {
-        editor.leave("")
-        end()
-      }
+      else if (listener === undefined) leave()
     },
     ended: () => {
       options.hungUp()
@@ -137,7 +141,7 @@ export function openLineReader(options: LineReaderOptions): LineReader {
   signal.addEventListener("abort", end, { once: true })
 
   const wait = (read: PendingRead["kind"], prompt: string, kind: EditorPrompt["kind"]): Promise<string | undefined> => {
-    if (ended) return Promise.resolve(undefined)
+    if (ended || (hasLeft && read === "prompt")) return Promise.resolve(undefined)
     const { promise, resolve } = Promise.withResolvers<string | undefined>()
     pendingRead = { kind: read, resolve }
     const lastRow = prompt.lastIndexOf("\n") + 1

@@ -44,7 +44,7 @@ test.each([
   { lines: ["a"], calls: ["approve"], outcome: { kind: "send", text: "go" } },
   { lines: [" E "], calls: ["ask"], outcome: { kind: "send", text: "go" } },
   { lines: ["x"], calls: ["abort"], outcome: expect.objectContaining({ kind: "reply" }) },
-  { lines: ["r", "use b"], calls: [], outcome: { kind: "send", text: "use b" } },
+  { lines: ["r", "use b"], calls: [], outcome: { kind: "send", text: "use b", typed: true } },
   { lines: ["r", ""], calls: [], outcome: LATER },
   { lines: ["r", undefined], calls: [], outcome: LATER },
   { lines: [""], calls: [], outcome: LATER },

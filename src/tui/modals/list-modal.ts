@@ -374,7 +374,7 @@ function keyTexts<T>({ list, highlighted }: Level<T>): readonly string[] {
 }
 
 const ROOMY = 14
-const MAX_KEY_ROWS = 2
+const MAX_KEY_ROWS = 3
 
 /** The texts in rows, with a dot between them. */
 function joinedRows(texts: readonly string[], columns: number): readonly string[] {
@@ -382,7 +382,7 @@ function joinedRows(texts: readonly string[], columns: number): readonly string[
   for (const text of texts.map(oneLine)) {
     const last = rows.at(-1)
     const longer = last === undefined ? text : `${last} · ${text}`
-    if (last === undefined || textColumns(longer) > columns) rows.push(text)
+    if (last === undefined || textColumns(longer) > columns) rows.push(...indentedRows(text, columns))
     else rows[rows.length - 1] = longer
   }
   return rows

@@ -62,6 +62,12 @@ describe("a call that has ended", () => {
     expect(endedToolRows({ start: START, end: END }, { theme, columns: 60 })).toEqual(["| *  $         npm test  3.2s"])
   })
 
+  test("of a line that was overwritten, the last version is shown", () => {
+    const outputTail = "10%\r50%\r100%\r\ndone\r\n"
+    const rows = endedToolRows({ start: START, end: { ...END, exitCode: 1, outputTail } }, PLAIN)
+    expect(rows.slice(1)).toEqual(["┊   100%", "┊   done"])
+  })
+
   test("the failure is red, and the end of the output follows", () => {
     const outputTail = Array.from({ length: 12 }, (_, index) => `line ${index}\u{1B}[2J`).join("\n")
     const rows = endedToolRows(

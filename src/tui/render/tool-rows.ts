@@ -129,12 +129,17 @@ function failedOutput(end: ToolEnd, options: RowOptions): readonly Row[] {
 }
 
 function outputRows(output: string, options: RowOptions & { readonly maxLines: number }): readonly Row[] {
-  return plainText(output.slice(-MAX_OUTPUT_CHARS))
+  return plainText(withoutOverwritten(output.slice(-MAX_OUTPUT_CHARS)))
     .replace(/\s+$/u, "")
     .split("\n")
     .filter((line) => line.trim() !== "")
     .slice(-options.maxLines)
     .map((line) => indented([span(line.replaceAll("\t", "    "))], options))
+}
+
+/** A carriage return begins the line anew, as progress bars do: the last version is left. */
+function withoutOverwritten(output: string): string {
+  return output.replaceAll(/^.*\r(?=[^\r\n])/gmu, "")
 }
 
 function argumentRows(name: string, value: unknown, options: RowOptions): readonly Row[] {

@@ -4,7 +4,7 @@ import { type Cell, EMPTY_ROW, type RowCells } from "./row-cells.ts"
 /** What the terminal shows of the live area. Rows count from the first row of the live area. */
 export interface Shown {
   readonly rows: readonly RowCells[]
-  /** Where the cursor is. The column is undefined behind the last column, where terminals differ. */
+  /** Where the cursor is. The column is undefined where terminals differ: behind the last column, and behind some characters. */
   readonly cursor: { readonly row: number; readonly column: number | undefined }
   readonly cursorVisible: boolean
 }
@@ -176,6 +176,7 @@ class Pen {
     const to = unchangedEnd(before, after, from)
     this.moveTo(row, after.cells[from]?.column ?? after.columns)
     this.#writeCells(after.cells.slice(from, to))
+    if (to > after.certain) this.column = undefined
     const wasWider = before.columns > after.columns || before.certain < before.cells.length
     if (to === after.cells.length && wasWider && after.columns < this.#columns) this.bytes += "\u{1B}[K"
   }
@@ -184,15 +185,17 @@ class Pen {
     this.moveTo(row, 0)
     this.bytes += "\u{1B}[K"
     this.#writeCells(after.cells)
+    if (after.certain < after.cells.length) this.column = undefined
   }
 
   /** Writes the next row behind the last column of the row before it, so the terminal wraps. */
   continueRow(after: RowCells): void {
     this.#writeCells(after.cells)
     this.row += 1
-    this.column = after.columns < this.#columns ? after.columns : undefined
+    const isFull = after.columns >= this.#columns
+    this.column = isFull || after.certain < after.cells.length ? undefined : after.columns
     this.#lastRow = Math.max(this.#lastRow, this.row)
-    if (this.column !== undefined) this.bytes += "\u{1B}[K"
+    if (!isFull) this.bytes += "\u{1B}[K"
   }
 
   insertRows(row: number, count: number): void {

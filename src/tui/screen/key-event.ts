@@ -10,7 +10,8 @@ export type KeyEvent =
       /** The character to insert; empty for keys that produce none. */
       readonly text: string
     }
-  | { readonly type: "paste"; readonly text: string }
+  /** `unmarked` if the terminal does not mark pasted text, so that it was recognised by its lines. */
+  | { readonly type: "paste"; readonly text: string; readonly unmarked?: true }
 
 /** What the terminal says by itself, or when it was asked. It arrives between the keys. */
 export type TerminalReport =

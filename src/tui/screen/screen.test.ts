@@ -512,4 +512,53 @@ describe("keys", () => {
     await view.settle()
     expect([early, chords(view)]).toEqual(["z", "h i enter ctrl+j"])
   })
+
+  test("after a character whose width terminals disagree about, the cursor is placed anew", async () => {
+    let seconds = 1
+    // The emulator shows the emoji in one column, so the cursor is not where it is expected.
+    const live = () => ({ rows: [`💻 tool ${seconds}s`, `status    ${seconds}s`, "> "], cursor: { row: 2, column: 2 } })
+    using view = virtualScreen({ live })
+    await view.settle()
+    seconds = 2
+    view.screen.update("now")
+    await view.settle()
+    expect(view.rows().slice(1)).toEqual(["status    2s", ">"])
+  })
+
+  test("what other code writes to the terminal is printed above the live area, without its sequences", async () => {
+    const direct: string[] = []
+    const stream = {
+      write: (text: string | Uint8Array): boolean => {
+        direct.push(String(text))
+        return true
+      },
+    }
+    using view = virtualScreen({
+      foreign: [stream],
+      live: () => ({ rows: ["status", "> "], cursor: { row: 1, column: 2 } }),
+    })
+    await view.settle()
+    stream.write("one\u{1B}[2J\ttwo\nthr")
+    stream.write(Buffer.from("ee\nhalf"))
+    await view.settle()
+    expect(view.rows()).toEqual(["one    two", "three", "status", ">"])
+    await view.screen.release(async () => {
+      stream.write("released")
+      await Promise.resolve()
+    })
+    await view.settle()
+    expect([view.rows(), direct]).toEqual([["one    two", "three", "half", "status", ">"], ["released"]])
+  })
+
+  test("on a terminal that does not mark pasted text, lines that arrive together are pasted, and a typed line is not", async () => {
+    using view = virtualScreen({
+      traits: { reflow: "none", settleMs: 60, titles: false, marksPastes: false, keyboard: "legacy" },
+    })
+    view.type("one\rtwo\r")
+    await view.settle()
+    view.type("typed\r")
+    await view.settle()
+    expect(view.keys[0]).toEqual({ type: "paste", text: "one\ntwo\n", unmarked: true })
+    expect(view.keys.at(-1)).toEqual({ type: "key", chord: "enter", text: expect.any(String) })
+  })
 })

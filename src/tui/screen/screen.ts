@@ -2,6 +2,7 @@ import type { Clock } from "../../base/clock.ts"
 import type { Drawing, Row, Size } from "../drawing.ts"
 import type { InputEvent } from "./decode-keys.ts"
 import { drawFrame, type Frame, type Shown } from "./draw-frame.ts"
+import { captureOutput, type ForeignStream } from "./foreign-output.ts"
 import { createFrameSchedule } from "./frame-schedule.ts"
 import type { KeyEvent } from "./key-event.ts"
 import { RESTORE_TITLE, SAVE_TITLE, titleSequence } from "./notification.ts"
@@ -9,6 +10,7 @@ import { rowsAboveCursor } from "./reflow.ts"
 import { EMPTY_ROW, rowCells, type RowCells, wrappedCells } from "./row-cells.ts"
 import { createTerminalInput } from "./terminal-input.ts"
 import { BEGIN_FRAME, END_FRAME, enterModes, leaveModes, resetKeyboard, type TerminalTraits } from "./terminal-modes.ts"
+import { unmarkedPaste } from "./unmarked-paste.ts"
 
 /**
  * The terminal of the full UI. What is printed belongs to the terminal's scrollback and never changes; below it is the live area, which
@@ -51,6 +53,8 @@ export interface ScreenOptions {
   readonly reportFocus?: boolean
   /** The terminal is gone. Called once. */
   readonly ended: () => void
+  /** Streams to the same terminal. What other code writes to them is printed above the live area. */
+  readonly foreign?: readonly ForeignStream[]
   /** Sends SIGTSTP to this process. */
   readonly stopProcess?: () => void
 }
@@ -88,6 +92,8 @@ class TerminalScreen implements Screen {
   /** When each row was changed; rows that stay keep their object. */
   readonly #changedAt = new WeakMap<RowCells, number>()
   #resizedAt = 0
+  readonly #writeBytes: (bytes: string) => boolean
+  #endCapture: (() => void) | undefined
   #focused = true
   #title: string | undefined
   #keyListener: ((event: KeyEvent) => void) | undefined
@@ -97,6 +103,7 @@ class TerminalScreen implements Screen {
   constructor(options: ScreenOptions) {
     this.#options = options
     const { input, output, clock } = options
+    this.#writeBytes = output.write.bind(output)
     this.#input = createTerminalInput({ input, clock, events: (events) => this.#receive(events) })
     this.#schedule = createFrameSchedule(clock, () => this.#frame())
     input.on("end", this.#end).on("close", this.#end).on("error", this.#end)
@@ -197,12 +204,14 @@ class TerminalScreen implements Screen {
     const { traits, reportFocus = false } = this.#options
     const title = this.#title === undefined ? "" : SAVE_TITLE + titleSequence(this.#title)
     this.#write(enterModes(traits.keyboard, reportFocus) + title)
+    this.#endCapture = captureOutput(this.#options.foreign ?? [], (lines) => this.print(lines))
     this.#input.start()
   }
 
   #leave(state: "released" | "suspended" | "closed"): void {
     const { traits, reportFocus = false } = this.#options
     this.#schedule.cancel()
+    this.#endCapture?.()
     const title = this.#title === undefined ? "" : RESTORE_TITLE
     this.#write(this.#erasedFrame() + title + leaveModes(traits.keyboard, reportFocus))
     this.#input.stop()
@@ -276,11 +285,14 @@ class TerminalScreen implements Screen {
 
   #write(bytes: string): void {
     if (this.#gone || bytes === "") return
-    if (!this.#options.output.write(bytes)) this.#blocked = true
+    if (!this.#writeBytes(bytes)) this.#blocked = true
   }
 
   #receive(events: readonly InputEvent[]): void {
-    for (const event of events) {
+    // What was typed before there was a listener may be several messages.
+    const mayPaste = !this.#options.traits.marksPastes && this.#keyListener !== undefined
+    const pasted = mayPaste ? unmarkedPaste(events) : undefined
+    for (const event of pasted === undefined ? events : [{ type: "paste", text: pasted, unmarked: true } as const]) {
       if (event.type === "focus") this.#focused = event.focused
       else if (event.type === "osc") this.#replyListener?.(event.payload)
       else if (this.#keyListener === undefined) this.#earlyKeys.push(event)
@@ -310,6 +322,7 @@ class TerminalScreen implements Screen {
     else if (this.#state === "open") {
       // It was stopped from outside, without a chance to leave. A shell may have changed the modes meanwhile.
       this.#input.stop()
+      this.#endCapture?.()
       const title = this.#title === undefined ? "" : RESTORE_TITLE
       this.#write(resetKeyboard(this.#options.traits.keyboard) + title)
       this.#takeBack()

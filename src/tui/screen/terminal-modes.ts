@@ -5,6 +5,8 @@ export interface TerminalTraits {
   readonly reflow: Reflow
   /** How long the size must stay the same before it is believed. */
   readonly settleMs: number
+  /** The terminal marks pasted text. Where it does not, lines that arrive together are taken for pasted text. */
+  readonly marksPastes: boolean
   /** The terminal has a window with a title. */
   readonly titles: boolean
   /** How keys such as Shift+Enter are requested; some terminals misread a request that they do not know. */
@@ -17,9 +19,11 @@ export function terminalTraits(variable: (name: string) => string | undefined): 
   const has = (name: string): boolean => (variable(name) ?? "") !== ""
   // tmux reflows for the programs in it, whatever the outer terminal does, and passes on no Kitty keys. It reports a series of resizes
   // with a delay of up to 250 ms, while it has changed the size already.
-  if (has("TMUX")) return { reflow: "all", settleMs: 300, titles: true, keyboard: "modify-other-keys" }
-  const traits = { settleMs: SETTLE_MS, titles: true } as const
-  if (term === "linux" || term.startsWith("vt")) return { ...traits, reflow: "none", titles: false, keyboard: "legacy" }
+  if (has("TMUX"))
+    return { reflow: "all", settleMs: 300, titles: true, marksPastes: true, keyboard: "modify-other-keys" }
+  const traits = { settleMs: SETTLE_MS, titles: true, marksPastes: true } as const
+  if (term === "linux" || term.startsWith("vt"))
+    return { ...traits, reflow: "none", titles: false, marksPastes: false, keyboard: "legacy" }
   if (has("STY") || /^(?:screen|rxvt)/.test(term)) return { ...traits, reflow: "none", keyboard: "legacy" }
   if (has("XTERM_VERSION")) return { ...traits, reflow: "none", keyboard: "modify-other-keys" }
   const reflow = variable("TERM_PROGRAM") === "vscode" ? "except-cursor-row" : "all"
@@ -35,7 +39,7 @@ export function enterModes(keyboard: TerminalTraits["keyboard"], focus: boolean)
 
 /** Also makes the cursor visible and switches styles off, whatever was interrupted. */
 export function leaveModes(keyboard: TerminalTraits["keyboard"], focus: boolean): string {
-  return `${focus ? "\u{1B}[?1004l" : ""}${KEYBOARD_OFF[keyboard]}\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[m`
+  return `${END_FRAME}${focus ? "\u{1B}[?1004l" : ""}${KEYBOARD_OFF[keyboard]}\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[m`
 }
 
 /** Ends the request for keys once more: the Kitty protocol counts them. */

@@ -29,7 +29,7 @@ test("an exchange after the compression is undone, then the kept one, and never 
   const session = await compressed(assembled)
   const before = await texts(assembled, session)
   await runToEnd(session, "one more")
-  expect(await session.undo()).toEqual({ kind: "removed", text: "one more" })
+  expect(await session.undo()).toEqual({ kind: "removed", text: "one more", images: [] })
   expect(await texts(assembled, session)).toEqual(before)
   const reports: string[] = []
   for (let step = 0; step < 10; step += 1) {

@@ -125,9 +125,7 @@ describe("references in a message", () => {
   test("more than half of the context is refused, and nothing is stored or sent", async () => {
     await using app = await assembleApp([says("ok")], {
       config: "  context_length: 64000\n",
-      workFiles: Object.fromEntries(
-        ["a", "b"].map((name) => [`${name}.txt`, `${"a longer line of text\n".repeat(5500)}`]),
-      ),
+      workFiles: Object.fromEntries(["a", "b"].map((name) => [`${name}.txt`, "a longer line of text\n".repeat(5500)])),
     })
     const session = await app.open()
     const files = ["a", "b"].flatMap((name) => [1, 2001, 4001].map((at) => `@file:${name}.txt:${at}-${at + 1499}`))

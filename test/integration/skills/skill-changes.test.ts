@@ -40,7 +40,7 @@ test("a created skill is a slash command at once, and its text is sent with the 
   expect(await run("/make-tea green")).toEqual(reply(expect.stringContaining("There is no command /make-tea")))
   await runToEnd(session, "Save a skill: make tea for the team: boil it.")
   const outcome = await run("/make-tea green")
-  expect(outcome).toEqual({ kind: "send", text: "/make-tea green" })
+  expect(outcome).toEqual({ kind: "send", text: "/make-tea green", typed: true })
   await runToEnd(session, "/make-tea green")
   const sent = app.model.view(2).messages.at(-1)?.text ?? ""
   expect(sent).toMatch(/^\/make-tea green\n\n\[Skill loaded for this message: make-tea/u)

@@ -1,4 +1,5 @@
 import { readJsonLines, type ReadLinesOptions } from "../json-lines.ts"
+import { decodeLine } from "./transcript.ts"
 import type { LineLink, TranscriptFacts, TranscriptFile, TranscriptFormat } from "./transcript.ts"
 
 /** What the first reading of a transcript finds out. */
@@ -27,11 +28,11 @@ export async function scanTranscript(
   let damagedLines = 0
   let sidechainLines = 0
   for await (const line of readJsonLines(path, options)) {
-    if (line.kind === "damaged") {
+    const decoded = line.kind === "damaged" ? undefined : decodeLine(format, line.value)
+    if (decoded === undefined) {
       damagedLines += 1
       continue
     }
-    const decoded = format.decode(line.value)
     if (decoded.facts !== undefined) facts.add(decoded.facts)
     if (decoded.isSidechain === true && file.parent === undefined) {
       sidechainLines += 1

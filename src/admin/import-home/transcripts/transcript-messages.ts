@@ -1,4 +1,5 @@
 import { assertNever } from "../../../base/assert-never.ts"
+import { sha256Hex } from "../../../base/random-and-hash.ts"
 import { ellipsize, scrubSurrogates } from "../../../base/text.ts"
 import type { AssistantMessage, ToolCall } from "../../../protocol/message.ts"
 import type { StoredMessage } from "../../../state/store.ts"
@@ -37,6 +38,8 @@ export function createMessageAssembler({
     if (pending === undefined) return []
     const { texts, reasonings, calls, timestamp, line } = pending
     pending = undefined
+    // Thoughts alone are no reply.
+    if (texts.length === 0 && calls.length === 0) return []
     const message: AssistantMessage = {
       role: "assistant",
       content: clean(texts.join("\n\n")),
@@ -85,7 +88,12 @@ export function createMessageAssembler({
           return []
         }
         openCalls.delete(entry.call)
-        const result = { role: "tool", tool_call_id: entry.call, tool_name: name, content: clean(entry.text) } as const
+        const result = {
+          role: "tool",
+          tool_call_id: callId(entry.call),
+          tool_name: name,
+          content: clean(entry.text),
+        } as const
         return [...flush(), { ...result, timestamp: time, provenance: "command", platformMessageId: line }]
       }
       default:
@@ -106,7 +114,11 @@ interface PendingReply {
 
 function toolCall({ id, name, arguments: text }: TranscriptCall, clean: (text: string) => string): ToolCall {
   const cleaned = clean(text)
-  return { id, type: "function", function: { name: toolName(name), arguments: isJson(cleaned) ? cleaned : "{}" } }
+  return {
+    id: callId(id),
+    type: "function",
+    function: { name: toolName(name), arguments: isJson(cleaned) ? cleaned : "{}" },
+  }
 }
 
 function isJson(text: string): boolean {
@@ -116,6 +128,11 @@ function isJson(text: string): boolean {
   } catch {
     return false
   }
+}
+
+/** As every provider accepts it. Calls and their results keep belonging together. */
+function callId(id: string): string {
+  return /^[\w-]{1,64}$/u.test(id) ? id : `call_${sha256Hex(id).slice(0, 24)}`
 }
 
 /** As every provider accepts it. */

@@ -85,6 +85,19 @@ export interface TranscriptCall {
   readonly arguments: string
 }
 
+/** Decodes a line. Undefined for one that is nested so deeply that no agent wrote it. */
+export function decodeLine(
+  format: TranscriptFormat,
+  line: Readonly<Record<string, unknown>>,
+): TranscriptLine | undefined {
+  try {
+    return format.decode(line)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
 /** Epoch seconds from an ISO time, or from epoch seconds or milliseconds. Undefined when it is no plausible time. */
 export function timeOf(value: unknown): number | undefined {
   const number = typeof value === "string" ? Date.parse(value) / 1000 : typeof value === "number" ? value : Number.NaN

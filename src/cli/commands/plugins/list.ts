@@ -3,13 +3,20 @@ import type { ListedPlugin } from "../../../admin/plugins/list-plugins.ts"
 import { assertNever } from "../../../base/assert-never.ts"
 import type { Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
+import { canDrawList, showListScreen } from "../../terminal/list-screen.ts"
 import { printJson } from "../../terminal/json-output.ts"
 import { printTable } from "../../terminal/table.ts"
 import { VERSION } from "../../version.ts"
 
-/** `hermes plugins list` */
+/** `hermes plugins` on a terminal: enables and disables plugins. Otherwise, and as `hermes plugins list`, it prints them. */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation
+  const selects = ["enabled", "user", "no-bundled", "plain", "json"].some((name) => flags.has(name))
+  if (invocation.path.length === 1 && !selects && canDrawList(invocation)) {
+    const { pluginList } = await import("../../../commands/lists/plugin-list.ts")
+    await showListScreen(pluginList(homeContext(invocation), { version: VERSION, cwd: process.cwd() }), invocation)
+    return 0
+  }
   const { plugins, problems } = await listPlugins(homeContext(invocation), { version: VERSION, cwd: process.cwd() })
   const shown = plugins.filter(
     ({ plugin, state }) =>

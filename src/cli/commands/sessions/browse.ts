@@ -5,6 +5,7 @@ import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
 import { parseCommandLine } from "../../command-line/parse-command-line.ts"
 import { sessionsForFlags, sessionTable } from "./list.ts"
+import { canDrawList } from "../../terminal/list-screen.ts"
 import { outputWidth } from "../../terminal/table.ts"
 
 const DEFAULT_LIMIT = 500
@@ -23,12 +24,8 @@ export async function run(invocation: Invocation): Promise<number> {
     terminal.line("There are no sessions to choose from.")
     return 0
   }
-  const chosen = canDraw(invocation) ? await pick(invocation) : (await choose(sessions, invocation))?.id
+  const chosen = canDrawList(invocation) ? await pick(invocation) : (await choose(sessions, invocation))?.id
   return chosen === undefined ? 0 : resume(chosen, invocation)
-}
-
-function canDraw({ terminal, environment }: Invocation): boolean {
-  return terminal.stdoutIsTty && process.stdin.isTTY && environment.get("TERM") !== "dumb"
 }
 
 async function pick(invocation: Invocation): Promise<SessionId | undefined> {

@@ -1,7 +1,32 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { expect, test } from "vitest"
 
+import { systemClock } from "../../../base/clock.ts"
+import { createLogger } from "../../../base/logger.ts"
+import { toolsetList } from "../../../commands/lists/toolset-list.ts"
+import { environmentFrom } from "../../../config/environment.ts"
 import { createCliHome, type CliHome } from "../../../../test/support/cli-home.ts"
+
+test("the list of the screen enables and disables the chosen toolset", async () => {
+  using home = createCliHome()
+  const list = toolsetList({
+    home: home.home,
+    environment: environmentFrom(home.variables),
+    clock: systemClock,
+    log: createLogger({ sinks: [], clock: systemClock, redact: (line) => line }),
+  })
+  const { signal } = new AbortController()
+  const labelOf = async (): Promise<string | undefined> =>
+    (await list.load(signal)).choices.find(({ value }) => value === "todo")?.label
+  expect(await labelOf()).toBe("[x] todo")
+  expect(await list.select?.("todo", { mode: undefined, signal })).toEqual({
+    kind: "back",
+    note: "todo is disabled in new sessions.",
+  })
+  expect(await labelOf()).toBe("[ ] todo")
+  await list.select?.("todo", { mode: undefined, signal })
+  expect(await labelOf()).toBe("[x] todo")
+})
 
 async function enabledToolsets(home: CliHome): Promise<readonly string[]> {
   const listed: unknown = JSON.parse((await home.run(["tools", "list", "--json"])).out)

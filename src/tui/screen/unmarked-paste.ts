@@ -1,14 +1,14 @@
-import type { KeyEvent } from "../screen/key-event.ts"
+import type { InputEvent } from "./decode-keys.ts"
 
 /**
  * The text of keys that arrived together, if they were pasted: on a terminal that does not mark pasted text, a newline inside it would
  * send the message. A newline at the end only was typed.
  */
-export function unbracketedPaste(events: readonly KeyEvent[]): string | undefined {
+export function unmarkedPaste(events: readonly InputEvent[]): string | undefined {
   if (events.length <= 2) return undefined
   let text = ""
   for (const event of events) {
-    if (event.type === "paste") return undefined
+    if (event.type !== "key") return undefined
     if (event.chord === "enter" || event.chord === "ctrl+j") text += "\n"
     else if (event.chord === "tab") text += "\t"
     else if (event.text === "" || /^(?:ctrl|alt)\+/u.test(event.chord)) return undefined
