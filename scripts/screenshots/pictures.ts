@@ -25,8 +25,7 @@ export const NO_SANDBOX = "terminal:\n  sandbox: off\n"
 export const PICTURES: readonly Picture[] = [
   {
     name: "demo",
-    title:
-      "A first conversation with the demo model: it lists files, writes a note, saves a fact, and deletes the note",
+    title: "A first conversation with the demo model: it lists files, writes a note and saves a fact",
     rows: 60,
     startsInShell: true,
     play: async (stage) => {

@@ -28,6 +28,7 @@ export const permissionsCommand: SlashCommand = {
 export const yoloCommand: SlashCommand = {
   name: "yolo",
   category: "permissions",
+  needsWholeName: true,
   help: "run everything in this session without asking, or stop doing so",
   run: (_argument, { session }): Promise<SlashOutcome> => {
     const isFullAuto = session.facts.permissionProfile === "full-auto"

@@ -19,6 +19,8 @@ export interface SlashCommand {
   readonly completes?: ArgumentKind
   /** Refused while a reply is being generated; other commands work at any time. */
   readonly idleOnly?: true
+  /** The beginning of the name is not enough: a mistyped line must not loosen the permissions. */
+  readonly needsWholeName?: true
   run(argument: string, context: SlashContext): Promise<SlashOutcome>
 }
 

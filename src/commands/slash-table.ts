@@ -169,7 +169,8 @@ function findByPrefix(
   own: readonly OwnCommand[],
 ): { readonly name: string | undefined; readonly candidates: readonly string[] } {
   if (typed === "") return { name: undefined, candidates: [] }
-  const names = [...new Set([...SLASH_COMMANDS, ...own].map(({ name }) => name))]
+  const abbreviated = SLASH_COMMANDS.filter(({ needsWholeName }) => needsWholeName !== true)
+  const names = [...new Set([...abbreviated, ...own].map(({ name }) => name))]
   const named = names.filter((name) => name.startsWith(typed))
   const candidates =
     named.length > 0

@@ -10,7 +10,7 @@ import type { Part } from "../protocol/message.ts"
  */
 export interface ChatUi {
   /** A conversation was opened, or replaces the one before. */
-  opened(session: Session, reason: "start" | "switch" | "resume"): void
+  opened(session: Session, reason: "start" | "switch" | "resume"): Promise<void>
   /** Messages that wait for the end of the turn. The UI may change them. */
   readonly outbox: string[]
   /**

@@ -71,7 +71,7 @@ async function openFullTerminal(
   { args = [], columns = 80, rows = 24, command = hermesCommand(), env = {} }: FullChatOptions,
 ): Promise<VirtualTerminal> {
   const { HERMES_TUI: _lineMode, ...rest } = home.env
-  return await openTerminal({ command, args, env: { ...rest, ...env }, cwd: home.workdir, columns, rows })
+  return await openTerminal({ command, args, env: { ...rest, ...EMULATOR, ...env }, cwd: home.workdir, columns, rows })
 }
 
 function fullChat(
@@ -117,6 +117,9 @@ function fullChat(
   }
 }
 
+/** The emulator is the one of this program, and reflows as it does. */
+const EMULATOR = { TERM_PROGRAM: "vscode" }
+
 const WAIT_MS = 15_000
 const POLL_MS = 10
 
@@ -144,13 +147,19 @@ export function lastMessage(model: ModelServer, request: number): string | undef
 }
 
 /**
- * Answers a modal. Keys typed while it appears are ignored, because they may be part of a message, and the terminal does not show when
- * that ends; so the first key is repeated until it counts.
+ * Answers a modal. It ignores keys for a moment after it appears, because they may be part of a message, and the terminal does not show
+ * when that ends; so this waits as long.
  */
 export async function decide(chat: FullChat, keys: string, gone: string | undefined): Promise<void> {
   await systemClock.sleep(TYPING_GUARD_MS, { signal: AbortSignal.timeout(WAIT_MS) })
   chat.type(keys)
   if (gone !== undefined) await chat.waitUntilGone(gone)
+}
+
+/** Selects an answer and gives it. An Enter that follows at once would count as typed text. */
+export async function choose(chat: FullChat, key: string, gone: string): Promise<void> {
+  await decide(chat, key, undefined)
+  await decide(chat, "\r", gone)
 }
 
 const TYPING_GUARD_MS = 320

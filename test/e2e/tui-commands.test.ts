@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { says } from "../support/model-server/turn.ts"
-import { decide, IDLE, openFullChat, startFullChat } from "./full-chat.ts"
+import { choose, IDLE, openFullChat, startFullChat } from "./full-chat.ts"
 
 test("slash commands in the full interface: prompts of files, display, personality, going back, leaving", async () => {
   await using chat = await openFullChat([says("Hello, Ann."), says("Second."), says("Third.")], {
@@ -37,7 +37,7 @@ test("slash commands in the full interface: prompts of files, display, personali
   await chat.waitFor("by hour")
   chat.send("/undo")
   await chat.waitForScreen("Are you sure?")
-  await decide(chat, "a", "Are you sure?")
+  await choose(chat, "a", "Are you sure?")
   await chat.waitFor("Removed: Greet Ann kindly.")
   await chat.waitForScreen(/❯ Greet Ann kindly\./u)
   expect(config()).toContain("destructive_slash_confirm: false")

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 
 import { callsTool, says } from "../support/model-server/turn.ts"
-import { decide, IDLE, lastMessage, normalised, openFullChat } from "./full-chat.ts"
+import { choose, decide, IDLE, lastMessage, normalised, openFullChat } from "./full-chat.ts"
 import { hermes, NO_SANDBOX } from "./hermes-process.ts"
 
 const SKILL = `---
@@ -66,14 +66,14 @@ test("approvals, a question, a secret and a plan", async () => {
       2. [S] Allow for this session
       3. [A] Always allow, and save the rule
     › 4. [D] Deny
-    Arrows and Enter, a number or a letter; Esc denies
+    Arrows, a number or a letter, then Enter; Esc denies
      ⚕ test-model │ 3.48K/8K │ [████░░░░░░] 42% │ 1s │ ⏱ 1s"
   `)
   chat.press("escape")
   await chat.waitFor("Denied: rm -r build")
   expect(existsSync(join(chat.home.workdir, "build/x"))).toBe(true)
   await chat.waitForScreen("Esc denies")
-  await decide(chat, "o", "Esc denies")
+  await choose(chat, "o", "Esc denies")
   await chat.waitForScreen("Which colour?")
   expect(existsSync(join(chat.home.workdir, "build/x"))).toBe(false)
   expect(chat.everything()).toContain("Allowed")
@@ -164,16 +164,16 @@ test("approvals, a question, a secret and a plan", async () => {
       3. [R] Revise: say what should change
       4. [X] Abort; the plan stays on disk
     › 5. [L] Decide later; plan mode stays on
-    PgUp and PgDn scroll the plan; Esc decides later
+    PgUp and PgDn scroll, Enter decides, Esc decides later
      ⚕ test-model │ 4.01K/8K │ [█████░░░░░] 49% │ 1s │ PLAN"
   `)
-  await decide(chat, "r", "The plan is ready")
+  await choose(chat, "r", "The plan is ready")
   await chat.waitForScreen("What should change?")
   chat.send("slowly, please")
   await chat.waitFor("made.txt slowly")
   await chat.waitForScreen("The plan is ready")
   expect(lastMessage(chat.model, 7)).toContain("slowly, please")
-  await decide(chat, "a", "The plan is ready")
+  await choose(chat, "a", "The plan is ready")
   await chat.waitFor("Carried out.")
   expect(existsSync(join(chat.home.workdir, "made.txt"))).toBe(true)
 })
@@ -338,10 +338,10 @@ test("lists: models, sessions, settings, snapshots with their diff, and a confir
     "❯ /config
 
     ❯ /sessions
-    Continuing SESSION (2 messages).
 
     ❯ which roses
     ⚕ Red ones.
+    Continuing SESSION (2 messages).
 
     ❯ hello again
 
@@ -353,7 +353,7 @@ test("lists: models, sessions, settings, snapshots with their diff, and a confir
       1. [Y] Yes
       2. [A] Yes, and do not ask about such commands again
     › 3. [N] No
-    Arrows and Enter, a number or a letter; Esc cancels
+    Arrows, a number or a letter, then Enter; Esc cancels
      ⚕ test-model │ 3.57K/8K │ [████░░░░░░] 44% │ 1s │ ⏱ 1s"
   `)
   chat.press("escape")

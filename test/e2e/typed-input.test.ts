@@ -97,9 +97,12 @@ async function openChat(home: TemporaryHome, tui: string, prompt: RegExp): Promi
 const TYPING_GUARD_MS = 320
 
 async function choose(terminal: VirtualTerminal, key: string, tui: string): Promise<void> {
-  if (tui === "1") await systemClock.sleep(TYPING_GUARD_MS, { signal: AbortSignal.timeout(10_000) })
+  const pause = (): Promise<void> => systemClock.sleep(TYPING_GUARD_MS, { signal: AbortSignal.timeout(10_000) })
+  if (tui === "1") await pause()
   terminal.type(key)
-  if (tui === "0") terminal.press("enter")
+  // An Enter that follows at once would count as typed text.
+  if (tui === "1") await pause()
+  terminal.press("enter")
 }
 
 function enter(terminal: VirtualTerminal, text: string): void {

@@ -27,11 +27,19 @@ export function drawn<T>(
   return drawing.rows.map((row) => row.trimEnd())
 }
 
-/** Presses keys: chords such as `ctrl+d`, or single characters. Returns the first decision. */
-export function press<T>(modal: Modal<T>, keys: readonly string[], now = 10_000): { readonly decision: T } | undefined {
-  for (const chord of keys) {
+/** The user thinks about each key. */
+const PAUSE_MS = 2000
+
+/** Presses keys: chords such as `ctrl+d`, or single characters, with a pause before each. Returns the first decision. */
+export function press<T>(
+  modal: Modal<T>,
+  keys: readonly string[],
+  now = 10_000,
+  pauseMs = PAUSE_MS,
+): { readonly decision: T } | undefined {
+  for (const [index, chord] of keys.entries()) {
     const text = Array.from(chord).length === 1 ? chord : chord === "space" ? " " : ""
-    const decided = modal.key({ type: "key", chord, text }, now)
+    const decided = modal.key({ type: "key", chord, text }, now + index * pauseMs)
     if (decided !== undefined) return decided
   }
   return undefined

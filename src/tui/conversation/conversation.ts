@@ -68,7 +68,7 @@ export async function converse(options: ConversationOptions): Promise<number> {
     afterClose: undefined,
   }
   try {
-    ui.opened(options.session, "start")
+    await ui.opened(options.session, "start")
     while (await handleNextInput(state)) continue
     await leaveTasks(state)
   } finally {
@@ -174,7 +174,7 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
       await state.session.close("session_switch")
       state.session = outcome.session
       if (outcome.clearsScreen === true) ui.startNewPage()
-      ui.opened(outcome.session, outcome.isResumed === true ? "resume" : "switch")
+      await ui.opened(outcome.session, outcome.isResumed === true ? "resume" : "switch")
       ui.line(outcome.text)
       return true
     case "attach":

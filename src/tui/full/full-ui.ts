@@ -110,6 +110,7 @@ class FullInterface implements ChatUi {
   #lastTool: EndedTool | undefined
   #leaveRequestedAt = Number.NEGATIVE_INFINITY
   #interruptedAt = Number.NEGATIVE_INFINITY
+  #lastKeyAt = systemClock.now()
   #ticker: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -145,6 +146,7 @@ class FullInterface implements ChatUi {
     })
     this.#screen.setLive((size) => this.#draw(size))
     this.#screen.onKey((event) => {
+      this.#lastKeyAt = systemClock.now()
       if (event.type === "key" && event.chord === "ctrl+z" && this.#modals.isOpen) this.#screen.suspend()
       else if (this.#modals.isOpen) this.#modals.key(event, systemClock.now())
       else {
@@ -174,10 +176,12 @@ class FullInterface implements ChatUi {
     return this
   }
 
-  opened(session: Session, reason: "start" | "switch" | "resume"): void {
+  async opened(session: Session, reason: "start" | "switch" | "resume"): Promise<void> {
     this.#session = session
-    if (reason === "start") this.#begin(() => this.#showOpening(session))
-    if (reason === "resume") this.#begin(() => this.#showRecap(session))
+    this.#costUsd = 0
+    // The first message must not appear above it.
+    if (reason === "start") await this.#showOpening(session)
+    if (reason === "resume") await this.#showRecap(session)
     this.#changed("now")
   }
 
@@ -610,9 +614,14 @@ class FullInterface implements ChatUi {
       const { notificationOptions, notificationSequence } = await import("../screen/notification.ts")
       const options = notificationOptions(app.config, (name) => this.#options.environment.get(name))
       const rings = app.config.get("display.bell_on_complete")
-      if (this.#screen.focused && !rings) return
+      if (this.#isWatched() && !rings) return
       this.#screen.control(notificationSequence({ title, text }, rings ? { ...options, channel: "bell" } : options))
     })
+  }
+
+  /** Where the terminal does not report the focus, a user who has just pressed a key is there. */
+  #isWatched(): boolean {
+    return this.#screen.focused ?? systemClock.now() - this.#lastKeyAt < NOTIFY_AFTER_MS
   }
 
   /** Starts work that nothing waits for. A failure is shown. */

@@ -50,6 +50,7 @@ export function openLineUi(options: {
     duringTurn: { copy: (text) => copyToTerminal(text, terminal) },
     opened: (session, reason) => {
       if (reason === "start") terminal.line(banner(session))
+      return Promise.resolve()
     },
     outbox: [],
     next: async (wake) => {

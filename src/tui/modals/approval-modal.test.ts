@@ -31,6 +31,8 @@ function modalFor(request: Partial<ApprovalRequest> = {}, openedAt = 0) {
   return modal
 }
 
+const HINT = "Arrows, a number or a letter, then Enter; Esc denies"
+
 test("the call, everything the user decides about and the choices are shown; deny is highlighted", () => {
   expect(drawn(modalFor({ expiresAt: 61.5 }), { columns: 60 })).toEqual([
     "── Hermes wants to run ───────────────────────────── 1:01 ──",
@@ -44,23 +46,25 @@ test("the call, everything the user decides about and the choices are shown; den
     "  2. [S] Allow for this session",
     "  3. [A] Always allow, and save the rule",
     "› 4. [D] Deny",
-    "Arrows and Enter, a number or a letter; Esc denies",
+    HINT,
   ])
 })
 
 test.each([
-  [["o"], "once"],
-  [["O"], "once"],
-  [["s"], "session"],
-  [["a"], "always"],
-  [["d"], "deny"],
-  [["n"], "deny"],
-  [["1"], "once"],
-  [["4"], "deny"],
+  [["o", "enter"], "once"],
+  [["O", "enter"], "once"],
+  [["s", "enter"], "session"],
+  [["a", "enter", "enter"], "always"],
+  [["a", "enter"], undefined],
+  [["o"], undefined],
+  [["d", "enter"], "deny"],
+  [["n", "enter"], "deny"],
+  [["1", "enter"], "once"],
+  [["4", "enter"], "deny"],
   [["enter"], "deny"],
   [["escape"], "deny"],
   [["ctrl+c"], "deny"],
-  [["up", "enter"], "always"],
+  [["up", "enter", "enter"], "always"],
   [["down", "enter"], "once"],
   [["up", "up", "up", "up", "enter"], "deny"],
   [["5"], undefined],
@@ -73,17 +77,28 @@ test("a choice that was not offered is neither shown nor accepted", () => {
   const modal = modalFor({ choices: ["once", "deny"] })
   expect(drawn(modal).join("\n")).not.toMatch(/Always|always|session/u)
   expect(press(modal, ["a", "s"])).toBeUndefined()
-  expect(press(modal, ["2"])?.decision).toBe("deny")
+  expect(press(modal, ["2", "enter"], 20_000)?.decision).toBe("deny")
 })
 
 describe("a key for the message that the user was typing", () => {
   test("does not decide, and the user is informed", () => {
     const modal = modalFor({}, 1000)
     expect(press(modal, ["o"], 1299)).toBeUndefined()
-    expect(drawn(modal).at(-1)).toBe("Ignored, because you were typing. Press it again.")
-    // The user types on: 250 ms after the last key, but later than the limit.
-    expect(press(modal, ["s", "enter", "1"], 1549)).toBeUndefined()
-    expect(press(modal, ["o"], 1849)?.decision).toBe("once")
+    expect(drawn(modal).at(-1)).toBe("Ignored, because you were typing. Pause for a moment, then choose.")
+    // The user types on, with the pauses that people make between words.
+    expect(press(modal, ["s", "enter", "1", "enter"], 2700, 1400)).toBeUndefined()
+    expect(press(modal, ["o", "enter"], 9000)?.decision).toBe("once")
+  })
+
+  test.each([150, 250, 350, 600])("no message decides that is typed with %s ms for each key", (pauseMs) => {
+    for (const text of ["please also do that", "so also ask", "also do it", "do", "add sos", "a"]) {
+      const modal = modalFor({}, 0)
+      expect(press(modal, [...text, "enter"], 400, pauseMs)?.decision ?? "deny", text).toBe("deny")
+    }
+  })
+
+  test("no message decides that a terminal pastes without marks", () => {
+    for (const text of ["a", "o", "1"]) expect(press(modalFor(), [text, "enter"], 10_000, 1)).toBeUndefined()
   })
 
   test.each(["escape", "ctrl+c"])("%s denies at once", (chord) => {
@@ -114,9 +129,9 @@ test("a long command is folded after three rows, with the programs that are out 
     "  1. [O] Allow once",
     "› 2. [D] Deny",
     "  3. [V] Show all of it first",
-    "Arrows and Enter, a number or a letter; Esc denies",
+    HINT,
   ])
-  expect(press(modal, ["v"])).toBeUndefined()
+  expect(press(modal, ["v", "enter"])).toBeUndefined()
   const whole = drawn(modal, { columns: 60 })
   expect(whole).toContain("  | rm -rf ~")
   expect(whole).not.toContain("  3. [V] Show all of it first")
@@ -124,7 +139,7 @@ test("a long command is folded after three rows, with the programs that are out 
 
 test("on a short terminal the choices stay, and the rest scrolls", () => {
   const modal = modalFor({ command: SCRIPT, choices: ["once", "session", "deny"] })
-  press(modal, ["v"])
+  press(modal, ["v", "enter"])
   expect(drawn(modal, { columns: 60, rows: 10 })).toEqual([
     "── Hermes wants to run ─────────────────────────────────────",
     "  | echo 1",
@@ -135,7 +150,7 @@ test("on a short terminal the choices stay, and the rest scrolls", () => {
     "  1. [O] Allow once",
     "  2. [S] Allow for this session",
     "› 3. [D] Deny",
-    "Arrows and Enter, a number or a letter; Esc denies",
+    HINT,
   ])
   press(modal, ["pagedown", "pagedown", "pagedown", "pagedown", "pagedown", "pagedown", "pagedown"])
   expect(drawn(modal, { columns: 60, rows: 10 }).slice(1, 6)).toEqual([

@@ -32,7 +32,7 @@ export function createApprovalModal(
     initial: "deny",
     cancel: "deny",
     expiresAt: request.expiresAt,
-    hint: "Arrows and Enter, a number or a letter; Esc denies",
+    hint: "Arrows, a number or a letter, then Enter; Esc denies",
     openedAt,
   })
   return {
@@ -58,7 +58,13 @@ const SHOW_ALL = "show-all"
 const ENTRIES: readonly QuestionEntry<ApprovalAnswer | typeof SHOW_ALL>[] = [
   { value: "once", label: "Allow once", short: "[o]nce", letters: ["o"] },
   { value: "session", label: "Allow for this session", short: "[s]ession", letters: ["s"] },
-  { value: "always", label: "Always allow, and save the rule", short: "[a]lways", letters: ["a"] },
+  {
+    value: "always",
+    label: "Always allow, and save the rule",
+    short: "[a]lways",
+    letters: ["a"],
+    confirm: "Press Enter again to save the rule: it is valid in later conversations too.",
+  },
   { value: "deny", label: "Deny", short: "[d]eny", letters: ["d", "n"] },
   { value: SHOW_ALL, label: "Show all of it first", short: "[v]iew all", letters: ["v"] },
 ]

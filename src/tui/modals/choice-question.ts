@@ -13,6 +13,8 @@ export interface QuestionEntry<T> {
   readonly short: string
   /** Letters that choose it. The first one is shown. */
   readonly letters: readonly [string, ...string[]]
+  /** What Enter would do, said before a second Enter does it; for answers that stay. */
+  readonly confirm?: string
 }
 
 export interface ChoiceQuestion<T> {
@@ -32,19 +34,55 @@ export interface ChoiceQuestion<T> {
   readonly openedAt: number
 }
 
-/** A question with a few fixed answers: arrows and Enter, digits or letters. The answers stay visible on short terminals. */
+/** A shorter time between a key and Enter is that of a paste, or of a message that was being typed. */
+const SETTLED_MS = 150
+/** Letters that follow one another within this time are a word, not a choice. */
+const WORD_MS = 1500
+
+/**
+ * A question with a few fixed answers. Arrows, digits and letters select one, Enter gives it: a single key that was typed for something else
+ * never answers. The answers stay visible on short terminals.
+ */
 export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
   const guard = createTypingGuard(question.openedAt)
   let selected = question.initial
   let offset = 0
   let page = 1
-  let isIgnored = false
+  let notice: string | undefined
+  let lastKeyAt = Number.NEGATIVE_INFINITY
+  let lastLetterAt = Number.NEGATIVE_INFINITY
+  let isConfirming = false
 
-  const move = (by: number): undefined => {
+  const select = (value: T, now: number): undefined => {
+    selected = value
+    lastKeyAt = now
+    isConfirming = false
+    return undefined
+  }
+  const ignore = (now: number): undefined => {
+    guard.typed(now)
+    select(question.initial, now)
+    notice = IGNORED_KEY_HINT
+    return undefined
+  }
+  const confirm = (now: number): { readonly decision: T } | undefined => {
+    if (now - lastKeyAt < SETTLED_MS) return ignore(now)
+    const text = question.entries().find(({ value }) => value === selected)?.confirm
+    if (text === undefined || isConfirming) {
+      const decision = selected
+      // The caller may ask again, for example after it has shown more.
+      select(question.initial, now)
+      return { decision }
+    }
+    isConfirming = true
+    lastKeyAt = now
+    notice = text
+    return undefined
+  }
+  const move = (by: number, now: number): undefined => {
     const entries = question.entries()
     const from = entries.findIndex(({ value }) => value === selected)
-    selected = entries[(from + by + entries.length) % entries.length]?.value ?? selected
-    return undefined
+    return select(entries[(from + by + entries.length) % entries.length]?.value ?? selected, now)
   }
   const scroll = (by: number): undefined => {
     offset = Math.max(0, offset + by)
@@ -77,39 +115,38 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
               columns: size.columns,
             }),
           )
-      const hint = isIgnored
-        ? noticeRow(theme, IGNORED_KEY_HINT, size.columns)
-        : hintRow(theme, question.hint, size.columns)
+      const hint =
+        notice === undefined ? hintRow(theme, question.hint, size.columns) : noticeRow(theme, notice, size.columns)
       return fitted([title, ...body, ...choices], { hint, choices: choices.length, rows: size.rows })
     },
     key: (event, now) => {
-      isIgnored = false
-      if (event.type === "paste") return undefined
+      notice = undefined
+      if (event.type === "paste") return ignore(now)
       if (event.chord === "escape" || event.chord === "ctrl+c") return { decision: question.cancel }
-      if (guard.ignores(now)) {
-        isIgnored = true
-        return undefined
-      }
+      if (guard.ignores(now)) return ignore(now)
       switch (event.chord) {
         case "up":
         case "left":
         case "shift+tab":
-          return move(-1)
+          return move(-1, now)
         case "down":
         case "right":
         case "tab":
-          return move(1)
+          return move(1, now)
         case "pageup":
           return scroll(-page)
         case "pagedown":
           return scroll(page)
         case "enter":
-          return { decision: selected }
+          return confirm(now)
       }
-      const typed = isTyped(event) ? event.text.toLowerCase() : ""
+      if (!isTyped(event)) return undefined
+      const typed = event.text.toLowerCase()
       const entries = question.entries()
       const chosen = entries.find(({ letters }) => letters.includes(typed)) ?? entries[digit(typed) - 1]
-      return chosen === undefined ? undefined : { decision: chosen.value }
+      if (chosen === undefined || now - lastLetterAt < WORD_MS) return ignore(now)
+      lastLetterAt = now
+      return select(chosen.value, now)
     },
   }
 }

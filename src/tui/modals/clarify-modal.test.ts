@@ -61,8 +61,8 @@ test("pasted lines become the answer", () => {
 
 test("a key for the message that the user was typing chooses nothing", () => {
   const modal = createClarifyModal(REQUEST, { openedAt: 1000 })
-  expect(press(modal, ["1", "enter", "x"], 1100)).toBeUndefined()
-  expect(drawn(modal).at(-1)).toBe("Ignored, because you were typing. Press it again.")
+  expect(press(modal, ["1", "enter", "x"], 1100, 200)).toBeUndefined()
+  expect(drawn(modal).at(-1)).toBe("Ignored, because you were typing. Pause for a moment, then choose.")
 })
 
 test("six long choices on a short terminal: one row each, more for the highlighted one", () => {

@@ -21,23 +21,23 @@ test("the plan with its choices; deciding later is the default", () => {
     "  3. [R] Revise: say what should change",
     "  4. [X] Abort; the plan stays on disk",
     "› 5. [L] Decide later; plan mode stays on",
-    "PgUp and PgDn scroll the plan; Esc decides later",
+    "PgUp and PgDn scroll, Enter decides, Esc decides later",
   ])
 })
 
 test.each([
-  [["a"], { kind: "approve" }],
-  [["E"], { kind: "ask" }],
-  [["x"], { kind: "abort" }],
+  [["a", "enter"], { kind: "approve" }],
+  [["E", "enter"], { kind: "ask" }],
+  [["x", "enter"], { kind: "abort" }],
   [["escape"], { kind: "later" }],
   [["ctrl+c"], { kind: "later" }],
   [["enter"], { kind: "later" }],
   [["down", "enter"], { kind: "approve" }],
-  [["r", "N", "o", "enter"], { kind: "revise", text: "No" }],
-  [["3", "N", "shift+enter", "o", "enter"], { kind: "revise", text: "N\no" }],
-  [["r", "N", "escape", "a"], { kind: "approve" }],
-  [["r", "enter", "a"], { kind: "approve" }],
-  [["r", "a", "ctrl+c"], { kind: "later" }],
+  [["r", "enter", "N", "o", "enter"], { kind: "revise", text: "No" }],
+  [["3", "enter", "N", "shift+enter", "o", "enter"], { kind: "revise", text: "N\no" }],
+  [["r", "enter", "N", "escape", "a", "enter"], { kind: "approve" }],
+  [["r", "enter", "enter", "a", "enter"], { kind: "approve" }],
+  [["r", "enter", "a", "ctrl+c"], { kind: "later" }],
 ] as const)("%j decides %j", (keys, decision) => {
   expect(press(modalFor(), keys)?.decision).toEqual(decision)
 })
@@ -69,22 +69,22 @@ test.each([40, 60, 80, 120])("every size fits at %s columns", (columns) => {
   for (const rows of [1, 3, 6, 10, 24]) {
     const modal = modalFor({ path: "/w/\u001B[2J\n", text: `${"日本👩‍👩‍👧 ".repeat(99)}\u0007` })
     drawn(modal, { columns, rows })
-    press(modal, ["r"])
+    press(modal, ["r", "enter"])
     type(modal, "no ".repeat(200))
     drawn(modal, { columns, rows })
   }
 })
 
 test.each([
-  [true, ["y"], "once"],
-  [true, ["a"], "always"],
-  [true, ["2"], "always"],
+  [true, ["y", "enter"], "once"],
+  [true, ["a", "enter"], "always"],
+  [true, ["2", "enter"], "always"],
   [true, ["enter"], "cancel"],
   [true, ["escape"], "cancel"],
   [true, ["up", "up", "enter"], "once"],
   [false, ["a"], undefined],
-  [false, ["2"], "cancel"],
-  [false, ["n"], "cancel"],
+  [false, ["2", "enter"], "cancel"],
+  [false, ["n", "enter"], "cancel"],
 ] as const)("a confirmation that offers always (%s): %j decides %s", (offersAlways, keys, decision) => {
   const modal = createConfirmModal({ question: "Delete\u001B[2J it?", offersAlways, openedAt: 0 })
   for (const rows of [1, 4, 10]) drawn(modal, { columns: 40, rows })

@@ -49,7 +49,7 @@ export function createPlanModal(
     initial: "later",
     cancel: "later",
     expiresAt: null,
-    hint: "PgUp and PgDn scroll the plan; Esc decides later",
+    hint: "PgUp and PgDn scroll, Enter decides, Esc decides later",
     openedAt,
   })
   return {

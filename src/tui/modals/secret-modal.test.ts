@@ -43,8 +43,8 @@ test.each(["escape", "ctrl+c"])("%s sends nothing", (chord) => {
 
 test("keys for the message that the user was typing are not part of it", () => {
   const modal = createSecretModal(REQUEST, { openedAt: 1000 })
-  expect(press(modal, ["a", "enter"], 1200)).toBeUndefined()
-  expect(press(modal, ["b", "enter"], 1600)?.decision).toEqual({ kind: "answered", text: "b" })
+  expect(press(modal, ["a", "enter"], 1200, 200)).toBeUndefined()
+  expect(press(modal, ["b", "enter"], 4000)?.decision).toEqual({ kind: "answered", text: "b" })
 })
 
 test.each([40, 120])("any size fits at %s columns", (columns) => {

@@ -2,21 +2,28 @@
 export interface TypingGuard {
   /** True for a key that is to be ignored. */
   ignores(now: number): boolean
+  /** The user is typing text: what follows without a pause is ignored too. */
+  typed(now: number): void
 }
 
-const QUIET_MS = 300
+/** How long a question is on the screen before a key can be an answer. */
+const NOTICED_MS = 300
+/** People pause between words; a shorter pause does not mean that they have read the question. */
+const PAUSE_MS = 1500
 
-/** Keys are ignored until 300 ms have passed since the question appeared and since the last ignored key. */
 export function createTypingGuard(openedAt: number): TypingGuard {
-  let lastTyped: number | undefined = openedAt
+  let ignoredUntil = openedAt + NOTICED_MS
+  const typed = (now: number): void => {
+    ignoredUntil = now + PAUSE_MS
+  }
   return {
+    typed,
     ignores: (now) => {
-      if (lastTyped === undefined) return false
-      const isTyping = now - lastTyped < QUIET_MS
-      lastTyped = isTyping ? now : undefined
-      return isTyping
+      if (now >= ignoredUntil) return false
+      typed(now)
+      return true
     },
   }
 }
 
-export const IGNORED_KEY_HINT = "Ignored, because you were typing. Press it again."
+export const IGNORED_KEY_HINT = "Ignored, because you were typing. Pause for a moment, then choose."

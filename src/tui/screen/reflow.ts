@@ -1,5 +1,5 @@
 import type { Shown } from "./draw-frame.ts"
-import type { RowCells } from "./row-cells.ts"
+import { hasCertainWidth, type RowCells } from "./row-cells.ts"
 
 /**
  * What a terminal does with rows that are wider than its window after a resize: it wraps them all, it wraps them except for the row with
@@ -11,38 +11,44 @@ export interface ReflowOptions {
   readonly columns: number
   readonly reflow: Reflow
   /**
-   * Whether the terminal had drawn the row before it changed its size. Bytes on their way are drawn in the new size, where a row that is
-   * too wide is cut instead of wrapped.
+   * What the terminal may have shown in the place of the row when it changed its size; nothing if the row was not drawn yet. Bytes on
+   * their way are drawn in the new size, where a row that is too wide is cut instead of wrapped.
    */
-  readonly wasDrawn: (row: RowCells) => boolean
+  readonly drawnAs: (row: RowCells) => readonly RowCells[]
 }
 
 /**
  * How far the cursor is below the first row of the live area after the terminal got this many columns. In doubt less: the rows above are
  * printed and must stay.
  */
-export function rowsAboveCursor(shown: Shown, { columns, reflow, wasDrawn }: ReflowOptions): number {
+export function rowsAboveCursor(shown: Shown, { columns, reflow, drawnAs }: ReflowOptions): number {
   const { row, column } = shown.cursor
   if (reflow === "none") return row
   const above = shown.rows.slice(0, row)
-  const heights = above.map((cells) => (wasDrawn(cells) ? wrappedHeight(cells, columns) : 1))
+  const heights = above.map((cells) => lowestHeight(drawnAs(cells), columns))
   // Rows below the last one of the live area are blank.
   const wrapped = heights.reduce((sum, height) => sum + height, row - above.length)
   const cursorRow = shown.rows[row]
-  if (reflow === "except-cursor-row" || cursorRow === undefined || !wasDrawn(cursorRow)) return wrapped
-  return wrapped + wrappedHeight(before(cursorRow, column), columns) - 1
+  if (reflow === "except-cursor-row" || cursorRow === undefined) return wrapped
+  const cursorParts = drawnAs(cursorRow).map((cells) => before(cells, column))
+  return wrapped + lowestHeight(cursorParts, columns) - 1
 }
 
-/** The number of screen rows that a row takes. */
+function lowestHeight(rows: readonly Pick<RowCells, "cells">[], columns: number): number {
+  return rows.length === 0 ? 1 : Math.min(...rows.map((row) => wrappedHeight(row, columns)))
+}
+
+/** The number of screen rows that a row takes, or fewer where terminals disagree about the width of a character. */
 function wrappedHeight({ cells }: Pick<RowCells, "cells">, columns: number): number {
   let height = 1
   let used = 0
   for (const cell of cells) {
-    if (used + cell.columns > columns) {
+    const width = hasCertainWidth(cell.text) ? cell.columns : 1
+    if (used + width > columns) {
       height += 1
       used = 0
     }
-    used += cell.columns
+    used += width
   }
   return height
 }

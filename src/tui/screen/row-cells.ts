@@ -88,7 +88,7 @@ function parseCells(row: Row): readonly Cell[] {
 }
 
 /** Terminals agree about single characters, except for emoji, which old ones show in one column. */
-function hasCertainWidth(text: string): boolean {
+export function hasCertainWidth(text: string): boolean {
   if (text.length === 1) return text < "\u2000" || !WIDE_EMOJI.test(text)
   return text.length === 2 && (text.codePointAt(0) ?? 0) > 0xff_ff && !WIDE_EMOJI.test(text)
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 
 import { virtualScreen } from "../../../test/fixtures/tui/virtual-screen.ts"
 import { seededRandom } from "../../../test/support/seeded-random.ts"
-import type { Drawing } from "../drawing.ts"
+import type { Drawing, Size } from "../drawing.ts"
 
 const BEGIN = "\u{1B}[?2026h"
 const END = "\u{1B}[?2026l"
@@ -524,6 +524,28 @@ describe("keys", () => {
     await view.settle()
     expect(view.rows().slice(1)).toEqual(["status    2s", ">"])
   })
+
+  test.each([1, 2, 3])(
+    "resizes erase no printed row where the width of a character is uncertain (seed %i)",
+    async (seed) => {
+      const random = seededRandom(seed)
+      let seconds = 0
+      // The emulator shows the emoji in one column.
+      const live = ({ columns }: Size) => ({
+        rows: [`💻 ${"a long command ".repeat(5)}${seconds}s`.slice(0, columns - 1), "─".repeat(columns), "> draft"],
+        cursor: { row: 2, column: 7 },
+      })
+      using view = virtualScreen({ live })
+      view.screen.print(["printed"])
+      for (; seconds < 30; seconds += 1) {
+        view.screen.update("now")
+        await view.settle()
+        view.resize(40 + Math.floor(random() * 60), 12 + Math.floor(random() * 20))
+        await view.settle()
+        expect(view.rows()[0]).toBe("printed")
+      }
+    },
+  )
 
   test("what other code writes to the terminal is printed above the live area, without its sequences", async () => {
     const direct: string[] = []

@@ -18,8 +18,8 @@ import { unmarkedPaste } from "./unmarked-paste.ts"
  */
 export interface Screen {
   readonly size: Size
-  /** The window has the focus, as far as the terminal reports it. */
-  readonly focused: boolean
+  /** Whether the window has the focus; undefined where the terminal has not reported it. */
+  readonly focused: boolean | undefined
   /** Prints rows above the live area. */
   print(rows: readonly Row[]): void
   /** Sets what the live area shows. The function is called for each frame and must fit into the size. */
@@ -91,10 +91,13 @@ class TerminalScreen implements Screen {
   #blocked = false
   /** When each row was changed; rows that stay keep their object. */
   readonly #changedAt = new WeakMap<RowCells, number>()
+  /** The row that a row has replaced in its place. */
+  readonly #replaced = new WeakMap<RowCells, RowCells>()
   #resizedAt = 0
   readonly #writeBytes: (bytes: string) => boolean
   #endCapture: (() => void) | undefined
-  #focused = true
+  /** Undefined until the terminal has reported it; some never do. */
+  #focused: boolean | undefined
   #title: string | undefined
   #keyListener: ((event: KeyEvent) => void) | undefined
   #earlyKeys: KeyEvent[] = []
@@ -120,7 +123,7 @@ class TerminalScreen implements Screen {
     return { columns: Math.max(1, columns || DEFAULT_SIZE.columns), rows: Math.max(1, rows || DEFAULT_SIZE.rows) }
   }
 
-  get focused(): boolean {
+  get focused(): boolean | undefined {
     return this.#focused
   }
 
@@ -255,11 +258,19 @@ class TerminalScreen implements Screen {
     const up = rowsAboveCursor(this.#shown, {
       columns,
       reflow: this.#options.traits.reflow,
-      wasDrawn: (row) => (this.#changedAt.get(row) ?? 0) <= this.#resizedAt - IN_FLIGHT_MS,
+      drawnAs: (row) => this.#drawnAs(row),
     })
     this.#disturbed = false
     this.#shown = { ...NOTHING_SHOWN, cursorVisible: this.#shown.cursorVisible }
     return `\r${up === 0 ? "" : `\u{1B}[${up}A`}\u{1B}[J`
+  }
+
+  /** A row that has just changed may not have arrived; then the terminal has wrapped the one that it replaces. */
+  #drawnAs(row: RowCells): readonly RowCells[] {
+    const wasDrawn = (each: RowCells): boolean => (this.#changedAt.get(each) ?? 0) <= this.#resizedAt - IN_FLIGHT_MS
+    if (wasDrawn(row)) return [row]
+    const replaced = this.#replaced.get(row)
+    return replaced !== undefined && wasDrawn(replaced) ? [row, replaced] : []
   }
 
   #layOut({ rows, cursor }: Drawing, size: Size): Frame {
@@ -268,7 +279,13 @@ class TerminalScreen implements Screen {
     const first = Math.max(0, Math.min(rows.length - size.rows, cursor?.row ?? Number.POSITIVE_INFINITY))
     const live = rows.slice(first, first + size.rows).map((row) => known.get(row) ?? rowCells(row, size.columns))
     const now = this.#options.clock.now()
-    for (const row of live) if (!this.#changedAt.has(row)) this.#changedAt.set(row, now)
+    const staysInPlace = this.#printed.length === 0 && live.length === this.#shown.rows.length
+    for (const [index, row] of live.entries()) {
+      if (this.#changedAt.has(row)) continue
+      this.#changedAt.set(row, now)
+      const replaced = staysInPlace ? this.#shown.rows[index] : undefined
+      if (replaced !== undefined) this.#replaced.set(row, replaced)
+    }
     return {
       printed: this.#printed.flatMap((row) => {
         const wrapped = wrappedCells(row, size.columns)

@@ -34,5 +34,5 @@ test.each<readonly [Reflow, boolean, number]>([
     cursor: { row: 2, column: 45 },
     cursorVisible: true,
   }
-  expect(rowsAboveCursor(shown, { columns: 39, reflow, wasDrawn: () => drawn })).toBe(rows)
+  expect(rowsAboveCursor(shown, { columns: 39, reflow, drawnAs: (row) => (drawn ? [row] : []) })).toBe(rows)
 })
