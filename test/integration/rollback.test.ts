@@ -53,7 +53,10 @@ test.each([1, 2, 3])("rolling back to turn %i of three leaves the files and the 
   for (const text of ["one", "two", "three"]) await runToEnd(session, text)
   const report = await rollBack(session, 4 - turn)
   const texts = ["one", "two", "three"]
-  expect([file(assembled), report.conversation]).toEqual([String(turn - 1), { kind: "removed", text: texts[turn - 1], images: [] }])
+  expect([file(assembled), report.conversation]).toEqual([
+    String(turn - 1),
+    { kind: "removed", text: texts[turn - 1], images: [] },
+  ])
   await runToEnd(session, "hello")
   expect(userTexts(assembled, 6)).toEqual([...texts.slice(0, turn - 1), "hello"])
 })
@@ -149,7 +152,10 @@ test("after a compression, a turn that is still in the history is removed; one i
   await named?.save("good", { includeConversation: true, signal })
   expect((await session.compress({ focus: "numbers", signal })).ok).toBe(true)
   expect(session.id).not.toBe(before)
-  expect([(await rollBack(session, 1)).conversation, file(assembled)]).toEqual([{ kind: "removed", text: "last", images: [] }, "1"])
+  expect([(await rollBack(session, 1)).conversation, file(assembled)]).toEqual([
+    { kind: "removed", text: "last", images: [] },
+    "1",
+  ])
   await runToEnd(session, "hello")
   const hello = userTexts(assembled, assembled.model.requests.length - 1)
   expect([hello.at(-1), hello.includes("last"), hello.includes("middle")]).toEqual(["hello", false, false])

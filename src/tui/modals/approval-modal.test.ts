@@ -93,7 +93,7 @@ describe("a key for the message that the user was typing", () => {
   test.each([150, 250, 350, 600])("no message decides that is typed with %s ms for each key", (pauseMs) => {
     for (const text of ["please also do that", "so also ask", "also do it", "do", "add sos", "a"]) {
       const modal = modalFor({}, 0)
-      expect(press(modal, [...text, "enter"], 400, pauseMs)?.decision ?? "deny", text).toBe("deny")
+      expect(press(modal, [...Array.from(text), "enter"], 400, pauseMs)?.decision ?? "deny", text).toBe("deny")
     }
   })
 
