@@ -31,6 +31,7 @@ async function branchConversation(argument: string, { app, session, open }: Slas
   const next = await open(id)
   return {
     kind: "switch",
+    isBranch: true,
     session: next,
     text: `You are now in "${title}" (${id}), a copy with ${next.facts.messages} messages. ${session.id} is unchanged, and so are your files.`,
   }

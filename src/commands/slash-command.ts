@@ -96,6 +96,8 @@ export type SlashOutcome =
       readonly clearsScreen?: true
       /** It is another conversation, whose last messages the user wants to see. */
       readonly isResumed?: true
+      /** It is a copy of this conversation. */
+      readonly isBranch?: true
     }
   /** A message for the model, sent now or, while a reply is being generated, as the next turn. */
   | {

@@ -117,10 +117,10 @@ test("approvals, a question, a secret and a plan", async () => {
     ┊ 💻 $         rm -r build [changes files]  1s [denied]
     · Allowed once: rm -r build
     ┊ 💻 $         rm -r build [changes files]  1s
-    · Which colour?
+    · The model asks: Which colour?
         green
     ┊ 💬 ask       Which colour?  1s
-    · Why?
+    · The model asks: Why?
         because
     ┊ 💬 ask       Why?  1s
     ┊ ⠋ 📚 skill     weather  1s
@@ -271,6 +271,8 @@ test("lists: models, sessions, settings, snapshots with their diff, and a confir
     ── Model: choose a provider · this session only ─────────────────────────── 1 ──
     > type to filter, or another value
     › ● custom                                                          test-model
+    \`hermes model\` connects further providers; /quit first, then continue
+          with \`hermes -c\`.
     Enter opens · Tab switches · Esc leaves
      ⚕ test-model │ 3.68K/8K │ [█████░░░░░] 45% │ 1s │ ⏱ 1s"
   `)

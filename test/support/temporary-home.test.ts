@@ -19,6 +19,7 @@ test("a home has the requested files, a working directory and a clean environmen
     HOME: home.userHome,
     HERMES_HOME: home.path,
     TERM: "xterm",
+    HERMES_TUI: "0",
     LANG: "C.UTF-8",
     TZ: "UTC",
     OPENAI_API_KEY: "test-key",

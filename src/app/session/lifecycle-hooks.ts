@@ -209,7 +209,7 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
     close: async (reason) => {
       if (running) observe("on_session_end", () => ({ completed: false, interrupted: true, reason }))
       services.conversations.delete(taskId)
-      const next = reason === "session_switch" ? [...services.conversations].at(-1) : undefined
+      const next = REPLACED.has(reason) ? [...services.conversations].at(-1) : undefined
       const ids = next === undefined ? {} : { old_session_id: base()["session_id"], new_session_id: next }
       observe("on_session_finalize", () => ({ reason, ...ids }))
       if (next !== undefined) observe("on_session_reset", () => ({ reason, ...ids, session_id: next }))
@@ -217,6 +217,9 @@ export function createLifecycleHooks(context: FacetContext): AppFacet {
     },
   }
 }
+
+/** The reasons for which a conversation ends because the user goes on in another one. */
+const REPLACED: ReadonlySet<string> = new Set(["new_session", "resumed_other", "branched", "session_switch"])
 
 function findListeners(context: FacetContext): {
   readonly listeners: readonly HookListener[]

@@ -14,7 +14,7 @@ export async function offerModelSetup(invocation: Invocation): Promise<ModelSetu
   const { terminal, signal } = invocation
   if (!terminal.stdinIsTty || !(terminal.stdoutIsTty || terminal.stderrIsTty)) return { firstMessage: "" }
   const answer = (await terminal.ask(OFFER))?.trim()
-  if (answer === undefined) return "left"
+  if (answer === undefined || /^(?:exit|quit)$/i.test(answer)) return "left"
   if (!/^(c|connect|y|yes|1)$/i.test(answer)) return { firstMessage: /^(n|no|d|demo|2|3)$/i.test(answer) ? "" : answer }
   try {
     const { askModel } = await import("../commands/setup.ts")

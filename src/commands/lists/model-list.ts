@@ -40,7 +40,8 @@ export function modelList(options: ModelListOptions): ChoiceList<ModelChoice> {
           keywords: id,
         }
       })
-      return { choices: isListed ? choices : [currentProvider(current), ...choices] }
+      const note = "`hermes model` connects further providers; /quit first, then continue with `hermes -c`."
+      return { choices: isListed ? choices : [currentProvider(current), ...choices], note }
     },
     freeEntry: (model) => ({ kind: "model", provider: undefined, model }),
     select: (value, { mode }) =>

@@ -13,7 +13,7 @@ export function skinList(options: {
     title: "Skin",
     choices: skins,
     current,
-    hint: "Enter keeps it, Esc restores the one before",
+    hint: "Enter keeps it",
     onHighlight: show,
   })
 }

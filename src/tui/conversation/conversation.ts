@@ -122,6 +122,8 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
   const text = typed.text.trim()
   state.attached.push(...typed.images)
   if (text === "" && typed.images.length === 0) return true
+  // Nobody sends these to a model, and they end almost every other program in a terminal.
+  if (/^(?:exit|quit)$/iu.test(text)) return false
   const attachment = isImagePath(text) ? await runCommandWhenIdle(`/image ${text}`, state) : undefined
   // A path that is not an image after all is sent as a message.
   if (attachment?.kind === "attach") return await applyOutcome(attachment, state)
@@ -171,7 +173,7 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
       ui.redraw()
       return true
     case "switch":
-      await state.session.close("session_switch")
+      await state.session.close(endReason(outcome))
       state.session = outcome.session
       if (outcome.clearsScreen === true) ui.startNewPage()
       await ui.opened(outcome.session, outcome.isResumed === true ? "resume" : "switch")
@@ -187,6 +189,12 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
     default:
       return assertNever(outcome)
   }
+}
+
+/** How the conversation ended that another one replaces; the Python edition uses the same words. */
+function endReason(outcome: Extract<SlashOutcome, { kind: "switch" }>): string {
+  if (outcome.isBranch === true) return "branched"
+  return outcome.isResumed === true ? "resumed_other" : "new_session"
 }
 
 /** Runs a command between two turns. Ctrl+C cancels it; lines typed meanwhile are read afterwards. */

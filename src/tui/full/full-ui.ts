@@ -458,6 +458,7 @@ class FullInterface implements ChatUi {
     if (!this.#editor.isEmpty) {
       this.#leaveRequestedAt = Number.NEGATIVE_INFINITY
       this.#editor.clear()
+      this.#editor.hint("Cleared. Ctrl+Z brings the text back.", LEAVE_WITHIN_MS)
       return
     }
     if (now - this.#leaveRequestedAt < LEAVE_WITHIN_MS) {

@@ -5,6 +5,7 @@ import type { LiveEvent } from "../chat-ui.ts"
 import { createApprovalModal } from "../modals/approval-modal.ts"
 import { createClarifyModal } from "../modals/clarify-modal.ts"
 import { createSecretModal } from "../modals/secret-modal.ts"
+import { askerText } from "../question-text/clarify-text.ts"
 import { approvalDecisionText } from "../question-text/approval-text.ts"
 import type { ModalHost } from "./modal-host.ts"
 
@@ -50,7 +51,8 @@ export function createTurnQuestions(options: TurnQuestionsOptions): TurnQuestion
     session.answer(request.requestId, { kind: "clarify", text: decided.text })
     // A secret is never shown.
     if (request.kind !== "question") return
-    note(decided.kind === "answered" ? `${request.question}\n  ${decided.text}` : `${request.question}\n  (no answer)`)
+    const answer = decided.kind === "answered" ? decided.text : "(no answer)"
+    note(`${askerText(request)}: ${request.question}\n  ${answer}`)
   }
 
   return {
