@@ -52,3 +52,8 @@ export async function abortPlan(session: Pick<Session, "plan">): Promise<SlashOu
     `Plan mode is off, nothing was carried out.${kept} The permission profile is ${await session.plan.abort()}.`,
   )
 }
+
+/** The user has not decided about a plan. */
+export const PLAN_LATER = reply(
+  "Plan mode stays on. /plan approve, ask, revise TEXT and abort decide later; any message continues the planning.",
+)

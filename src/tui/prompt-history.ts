@@ -1,7 +1,9 @@
 import { appendFileSync, closeSync, fchmodSync, fstatSync, openSync, readSync } from "node:fs"
 
+import type { App } from "../app/app.ts"
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import type { Clock } from "../base/clock.ts"
+import { explainSystemError } from "../base/system-error.ts"
 import { takeCodePoints } from "../base/text.ts"
 
 /** The messages that the user sent from the prompt, also in earlier conversations. */
@@ -17,6 +19,22 @@ export interface PromptHistoryOptions {
   readonly clock: Clock
   /** Called once when the history cannot be written. */
   readonly failed: (error: unknown) => void
+}
+
+/** The Python edition uses the same file. */
+const HISTORY_FILE = ".hermes_history"
+
+/** The history of a home. `problem` is called with a sentence when it cannot be written. */
+export function homeHistory(
+  { home, redactor, clock }: Pick<App, "home" | "redactor" | "clock">,
+  problem: (text: string) => void,
+): PromptHistory {
+  return openPromptHistory({
+    path: home.file(HISTORY_FILE),
+    redact: (text) => redactor.redact(text, { force: true }),
+    clock,
+    failed: (error) => problem(`The prompt history is not saved: ${explainSystemError(error)}.`),
+  })
 }
 
 const MAX_ENTRIES = 1000

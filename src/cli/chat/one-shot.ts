@@ -1,4 +1,5 @@
 import { assertNever } from "../../base/assert-never.ts"
+import { asSentence } from "../../base/sentence.ts"
 import { epochSeconds, systemClock } from "../../base/clock.ts"
 import type { Session } from "../../app/session/session.ts"
 import type { Config } from "../../config/load-config.ts"
@@ -166,7 +167,7 @@ function jsonOutput({ terminal, session }: OneShotOptions): Output {
   return {
     // Standard output contains only the JSON object, so warnings go to stderr.
     event: (event) => {
-      if (isForUser(event)) terminal.errLine(event.text)
+      if (isForUser(event)) terminal.errLine(asSentence(event.text))
     },
     end: async (end) => {
       terminal.line(JSON.stringify(await payload(end, session)))

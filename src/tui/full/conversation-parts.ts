@@ -1,5 +1,5 @@
 import { createDisplayControl } from "../../commands/display-control.ts"
-import { abortPlan, approvePlan } from "../../commands/plan.ts"
+import { abortPlan, approvePlan, PLAN_LATER } from "../../commands/plan.ts"
 import { createConfirmModal } from "../modals/confirm-modal.ts"
 import { createListModal } from "../modals/list-modal.ts"
 import { createPlanModal } from "../modals/plan-modal.ts"
@@ -17,6 +17,7 @@ export const CONVERSATION_PARTS = {
   createPlanModal,
   createTurnQuestions,
   openFullTurn,
+  PLAN_LATER,
   skinNames,
 }
 

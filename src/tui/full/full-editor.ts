@@ -3,16 +3,12 @@ import type { App } from "../../app/app.ts"
 import { readAttachedImage } from "../../app/services/attached-image.ts"
 import type { Session } from "../../app/session/session.ts"
 import { systemClock } from "../../base/clock.ts"
-import { explainSystemError } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
 import { NO_COMPLETIONS } from "../editor/completion/completion-source.ts"
 import { createEditor } from "../editor/editor.ts"
 import type { Editor } from "../editor/editor.ts"
 import { createKeymap } from "../editor/keymap.ts"
-import { openPromptHistory } from "../prompt-history.ts"
-
-/** The Python edition uses the same file. */
-const HISTORY_FILE = ".hermes_history"
+import { homeHistory } from "../prompt-history.ts"
 
 /** Pastes are folded like this until the settings are known. */
 const FIRST_LIMITS = { newlines: 5, unbracketedNewlines: 5, characters: 2000 }
@@ -58,12 +54,7 @@ export async function configureEditor(
     ...settings,
     pastes: { ...createPasteFiles(app), ...pastes },
     ...(app.home.profile === "default" ? {} : { profile: app.home.profile }),
-    history: openPromptHistory({
-      path: app.home.file(HISTORY_FILE),
-      redact: (text) => app.redactor.redact(text, { force: true }),
-      clock: app.clock,
-      failed: (error) => problem(`The prompt history is not saved: ${explainSystemError(error)}.`),
-    }),
+    history: homeHistory(app, problem),
     completion: conversationCompletion({
       app,
       session,

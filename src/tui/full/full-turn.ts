@@ -5,6 +5,7 @@ import type { DisplayControl } from "../../commands/display-control.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { RunEnd } from "../../protocol/events.ts"
 import { createPlainStream } from "../../terminal/printable-text.ts"
+import { SHOWN_STATUS } from "../conversation/shown-status.ts"
 import { unseenPart } from "../conversation/unseen-part.ts"
 import type { LiveEvent, TurnUi } from "../chat-ui.ts"
 import type { Row, Size } from "../drawing.ts"
@@ -42,9 +43,6 @@ export interface FullTurn extends TurnUi {
   readonly startedAt: number
   rows(size: Size): readonly Row[]
 }
-
-/** The kinds of status events that are shown. */
-const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate", "compress"])
 
 export function openFullTurn(options: FullTurnOptions): FullTurn {
   return new Turn(options)

@@ -134,7 +134,10 @@ class FullInterface implements ChatUi {
     })
     this.terminal = createScreenTerminal(this.#screen, lines)
     this.#returnTerminal = lines.lend(() => this.#leave())
-    this.#modals = createModalHost(() => this.#changed("now"))
+    this.#modals = createModalHost(() => {
+      this.#keepTime()
+      this.#changed("now")
+    })
     this.#inputs = createInputQueue((message) => {
       this.showMessage(message.text)
     })
@@ -320,7 +323,7 @@ class FullInterface implements ChatUi {
     { signal }: { readonly signal: AbortSignal },
   ): Promise<SlashOutcome> {
     const { markdownRows } = await import("../render/markdown-stream.ts")
-    const { createPlanModal, approvePlan, abortPlan } = this.#running().parts
+    const { createPlanModal, approvePlan, abortPlan, PLAN_LATER } = this.#running().parts
     const openedAt = systemClock.now()
     const decided = await this.#modals.ask(
       () => createPlanModal(plan, { openedAt, render: (text, view) => markdownRows(text, view) }),
@@ -337,7 +340,7 @@ class FullInterface implements ChatUi {
         return await abortPlan(session)
       case "later":
       case undefined:
-        return { kind: "reply", text: PLAN_LATER }
+        return PLAN_LATER
       default:
         return assertNever(decided)
     }
@@ -638,17 +641,24 @@ class FullInterface implements ChatUi {
 
   #start(activity: Activity): void {
     this.#activity = activity
-    this.#ticker ??= setInterval(() => this.#changed("soon"), FRAME_MS).unref()
+    this.#keepTime()
     this.#changed("soon")
   }
 
   #stop(activity: Activity): void {
     if (this.#activity === activity) this.#activity = undefined
-    if (this.#activity === undefined && !this.#modals.isOpen) {
-      clearInterval(this.#ticker)
-      this.#ticker = undefined
-    }
+    this.#keepTime()
     this.#changed("soon")
+  }
+
+  /** Spinners and countdowns move only while there are any. */
+  #keepTime(): void {
+    if (this.#activity !== undefined || this.#modals.isOpen) {
+      this.#ticker ??= setInterval(() => this.#changed("soon"), FRAME_MS).unref()
+      return
+    }
+    clearInterval(this.#ticker)
+    this.#ticker = undefined
   }
 
   #note(text: string, kind: NoteKind = "note"): void {
@@ -670,6 +680,3 @@ class FullInterface implements ChatUi {
 
 /** A shorter turn ends while the user still looks. */
 const NOTIFY_AFTER_MS = 10_000
-
-const PLAN_LATER =
-  "Plan mode stays on. /plan approve, ask, revise TEXT and abort decide later; any message continues the planning."

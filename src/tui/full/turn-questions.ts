@@ -5,7 +5,7 @@ import type { LiveEvent } from "../chat-ui.ts"
 import { createApprovalModal } from "../modals/approval-modal.ts"
 import { createClarifyModal } from "../modals/clarify-modal.ts"
 import { createSecretModal } from "../modals/secret-modal.ts"
-import { askerText } from "../question-text/clarify-text.ts"
+import { askerText, CLARIFY_TIMED_OUT, CLOSED_ELSEWHERE } from "../question-text/clarify-text.ts"
 import { approvalDecisionText } from "../question-text/approval-text.ts"
 import type { ModalHost } from "./modal-host.ts"
 
@@ -27,8 +27,6 @@ export interface TurnQuestions {
   close(): void
 }
 
-const CLOSED_ELSEWHERE = "The question was closed; Hermes continues without your answer."
-
 export function createTurnQuestions(options: TurnQuestionsOptions): TurnQuestions {
   const { session, modals, now, note } = options
   const open = new Map<string, AbortController>()
@@ -43,9 +41,7 @@ export function createTurnQuestions(options: TurnQuestionsOptions): TurnQuestion
     const create = request.kind === "question" ? createClarifyModal : createSecretModal
     const decided = await modals.ask(() => create(request, { openedAt: now() }), signal)
     if (decided === undefined) {
-      note(
-        signal.reason === "timeout" ? "There was no answer in time; Hermes continues without one." : CLOSED_ELSEWHERE,
-      )
+      note(signal.reason === "timeout" ? CLARIFY_TIMED_OUT : CLOSED_ELSEWHERE)
       return
     }
     session.answer(request.requestId, { kind: "clarify", text: decided.text })

@@ -3,13 +3,12 @@ import type { Session } from "../../app/session/session.ts"
 import { systemClock } from "../../base/clock.ts"
 import { createDisplayControl } from "../../commands/display-control.ts"
 import type { DisplayControl } from "../../commands/display-control.ts"
-import { explainSystemError } from "../../base/system-error.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import { raiseHangup } from "../../terminal/stop-signal.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import type { ChatUi, CommandUi, TurnUi } from "../chat-ui.ts"
 import { resumeCommand } from "../conversation/resume-command.ts"
-import { openPromptHistory } from "../prompt-history.ts"
+import { homeHistory } from "../prompt-history.ts"
 import { openLineReader } from "./line-reader.ts"
 import type { LineReader } from "./line-reader.ts"
 import { askAboutPlan } from "./plan-prompt.ts"
@@ -17,9 +16,6 @@ import { createProgressLine } from "./progress-line.ts"
 import { createQuestions } from "./questions.ts"
 import { configuredDisplay, withDisplaySettings } from "./turn-display.ts"
 import { createTurnView } from "./turn-view.ts"
-
-/** The Python edition uses the same file. */
-const HISTORY_FILE = ".hermes_history"
 
 const PROMPT = "\nyou> "
 
@@ -35,12 +31,7 @@ export function openLineUi(options: {
     input: process.stdin.ref(),
     terminal,
     signal,
-    history: openPromptHistory({
-      path: app.home.file(HISTORY_FILE),
-      redact: (text) => app.redactor.redact(text, { force: true }),
-      clock: app.clock,
-      failed: (error) => terminal.errLine(`The prompt history is not saved: ${explainSystemError(error)}.`),
-    }),
+    history: homeHistory(app, (text) => terminal.errLine(text)),
     hungUp: raiseHangup,
     now: () => systemClock.now(),
   })

@@ -1,5 +1,5 @@
 import type { Session } from "../../app/session/session.ts"
-import { abortPlan, approvePlan } from "../../commands/plan.ts"
+import { abortPlan, approvePlan, PLAN_LATER } from "../../commands/plan.ts"
 import type { SlashOutcome } from "../../commands/slash-command.ts"
 import type { PlanReady } from "../../protocol/events.ts"
 import type { AskUser } from "./questions.ts"
@@ -36,10 +36,10 @@ export async function askAboutPlan(
       case "r":
       case "revise": {
         const feedback = (await ask("What should change? ", { secret: false, signal }))?.trim() ?? ""
-        return feedback === "" ? LATER : { kind: "send", text: feedback, typed: true }
+        return feedback === "" ? PLAN_LATER : { kind: "send", text: feedback, typed: true }
       }
       default:
-        if (!shown.isCut || !(word === "v" || word === "view")) return LATER
+        if (!shown.isCut || !(word === "v" || word === "view")) return PLAN_LATER
         shown = planQuestion(plan, { answer, columns: columns(), whole: true })
     }
   }
@@ -63,8 +63,3 @@ const CHOICES =
   "[a]pprove and carry it out, approve but ask before [e]ach change, [r]evise, or [x] abort? (Enter decides later) "
 const QUESTION = `The plan is ready. ${CHOICES}`
 const CUT_QUESTION = `The plan is ready. [v]iew all of it, ${CHOICES}`
-
-const LATER: SlashOutcome = {
-  kind: "reply",
-  text: "Plan mode stays on. /plan approve, ask, revise TEXT and abort decide later; any message continues the planning.",
-}

@@ -4,7 +4,7 @@ import type { LiveEvent } from "../chat-ui.ts"
 import { approvalQuestion, asksForWholeCall, explainedChoices, parseApprovalAnswer } from "./approval-prompt.ts"
 import { clarifyQuestion, parseClarifyAnswer } from "./clarify-prompt.ts"
 import type { ClarifyReply } from "./clarify-prompt.ts"
-import { CANCELLED_ANSWER } from "../question-text/clarify-text.ts"
+import { CANCELLED_ANSWER, CLARIFY_TIMED_OUT, CLOSED_ELSEWHERE } from "../question-text/clarify-text.ts"
 import { wrappedQuestion } from "../question-text/quoted-rows.ts"
 
 /** Reads one line from the user. Undefined after Ctrl+C, at the end of input and when the signal aborts. */
@@ -108,9 +108,7 @@ async function askClarify(
   for (;;) {
     const line = await options.ask(wrappedQuestion(question, options.columns()), { secret, signal })
     if (signal.aborted) {
-      options.note(
-        signal.reason === "timeout" ? "There was no answer in time; Hermes continues without one." : CLOSED_ELSEWHERE,
-      )
+      options.note(signal.reason === "timeout" ? CLARIFY_TIMED_OUT : CLOSED_ELSEWHERE)
       return
     }
     const reply: ClarifyReply =
@@ -133,5 +131,3 @@ function withTimeLimit(question: string, { expiresAt, ts }: Request): string {
   const [count, unit] = seconds < 120 ? [seconds, "second"] : [Math.round(seconds / 60), "minute"]
   return `${question.trimEnd()} (${count} ${unit}${count === 1 ? "" : "s"} to answer) `
 }
-
-const CLOSED_ELSEWHERE = "The question was closed; Hermes continues without your answer."

@@ -8,6 +8,7 @@ import { dim, oneLine } from "../../terminal/text-layout.ts"
 import { createWordWrap } from "./word-wrap.ts"
 import { createProgressLine } from "./progress-line.ts"
 import { createSubagentTree } from "./subagent-tree.ts"
+import { SHOWN_STATUS } from "../conversation/shown-status.ts"
 import { unseenPart } from "../conversation/unseen-part.ts"
 import { toolEndLines, toolStartLine } from "./tool-lines.ts"
 
@@ -152,9 +153,6 @@ export function createTurnView(options: {
     },
   }
 }
-
-/** The kinds of status events that are shown. */
-const SHOWN_STATUS: ReadonlySet<string> = new Set(["warning", "retry", "notice", "fallback", "rotate", "compress"])
 
 /** The calls that run now, and whether the results of several can be confused. */
 function createRunningCalls() {

@@ -29,3 +29,7 @@ export function choiceLine(choice: string): string {
 }
 
 const MAX_CHOICE_CHARS = 300
+
+/** Why a question was closed without the user's answer. */
+export const CLOSED_ELSEWHERE = "The question was closed; Hermes continues without your answer."
+export const CLARIFY_TIMED_OUT = "There was no answer in time; Hermes continues without one."
