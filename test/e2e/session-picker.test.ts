@@ -20,7 +20,7 @@ test("sessions browse filters, deletes and renames; Enter resumes the selected s
   await terminal.waitFor(/Sessions ─+ 1 of 3 ──/)
   terminal.press("ctrl+d")
   await terminal.waitFor(/Delete .*\?/)
-  terminal.type("y")
+  terminal.type("y\r")
   await terminal.waitFor(/Deleted/)
   terminal.press("ctrl+u")
   await terminal.waitFor(/Sessions ─+ 2 ──/)

@@ -185,3 +185,22 @@ test("the decision fits on one row of the transcript", () => {
   expect(approvalDecisionText(REQUEST, "session", 80)).toBe("Allowed for this session: rm -rf build")
   expect(approvalDecisionText({ ...REQUEST, command: "a\n\u001Bb ".repeat(50) }, "deny", 40)).toHaveLength(40)
 })
+
+test("what was never on the screen cannot be allowed", () => {
+  const modal = createApprovalModal({ ...REQUEST, command: SCRIPT }, { openedAt: 0 })
+  const size = { columns: 40, rows: 9 }
+  const seen = [...drawn(modal, size)]
+  expect(seen.join("\n")).not.toContain("saves this rule")
+  expect(press(modal, ["o"])).toBeUndefined()
+  for (let now = 20_000; press(modal, ["enter"], now) === undefined; now += 2000) {
+    expect(now).toBeLessThan(100_000)
+    seen.push(...drawn(modal, size))
+  }
+  expect(seen.join("\n")).toContain("saves this rule")
+})
+
+test("denying needs no reading", () => {
+  const modal = createApprovalModal({ ...REQUEST, command: SCRIPT }, { openedAt: 0 })
+  drawn(modal, { columns: 40, rows: 9 })
+  expect(press(modal, ["d", "enter"])?.decision).toBe("deny")
+})

@@ -32,6 +32,7 @@ export function createApprovalModal(
     initial: "deny",
     cancel: "deny",
     expiresAt: request.expiresAt,
+    mustBeRead: true,
     hint: "Arrows, a number or a letter, then Enter; Esc denies",
     openedAt,
   })

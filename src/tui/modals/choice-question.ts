@@ -30,6 +30,8 @@ export interface ChoiceQuestion<T> {
   /** Epoch seconds. */
   readonly expiresAt: number | null
   readonly hint: string
+  /** Another answer than `cancel` is accepted only when all of the body was on the screen. */
+  readonly mustBeRead?: boolean
   /** Milliseconds since the epoch. */
   readonly openedAt: number
 }
@@ -48,6 +50,8 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
   let selected = question.initial
   let offset = 0
   let page = 1
+  let bodyRows = 0
+  let readRows = 0
   let notice: string | undefined
   let lastKeyAt = Number.NEGATIVE_INFINITY
   let lastLetterAt = Number.NEGATIVE_INFINITY
@@ -67,6 +71,12 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
   }
   const confirm = (now: number): { readonly decision: T } | undefined => {
     if (now - lastKeyAt < SETTLED_MS) return ignore(now)
+    if (question.mustBeRead === true && selected !== question.cancel && readRows < bodyRows) {
+      offset += page
+      lastKeyAt = now
+      notice = "Read the rest first: Enter shows more, and decides at the end."
+      return undefined
+    }
     const text = question.entries().find(({ value }) => value === selected)?.confirm
     if (text === undefined || isConfirming) {
       const decision = selected
@@ -100,6 +110,8 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
         columns: size.columns,
       })
       offset = used
+      bodyRows = layout.body.length
+      readRows = Math.max(readRows, used + layout.bodyRows)
       page = Math.max(1, layout.bodyRows - 2)
       const title = titleRow(theme, {
         title: question.title,

@@ -140,7 +140,7 @@ describe("actions", () => {
     },
   ]
 
-  test("a destructive one asks first; only y confirms", async () => {
+  test("a destructive one asks first; only y and Enter confirm", async () => {
     let loads = 0
     const load = () => {
       loads += 1
@@ -148,10 +148,10 @@ describe("actions", () => {
     }
     const modal = await open({ actions, load })
     press(modal, ["ctrl+d"])
-    expect(drawn(modal, { columns: 60 }).slice(-2)).toEqual(["Delete Banana?", "y does it, any other key does not"])
+    expect(drawn(modal, { columns: 60 }).slice(-2)).toEqual(["Delete Banana?", "y and Enter do it, any other key does not"])
     expect(press(modal, ["enter"])).toBeUndefined()
     expect(loads).toBe(1)
-    press(modal, ["ctrl+d", "y"])
+    press(modal, ["ctrl+d", "y", "a", "ctrl+d", "y", "enter"])
     await vi.waitFor(() => expect(drawn(modal)).toContain("Deleted banana."))
     expect(loads).toBe(2)
   })
@@ -350,7 +350,7 @@ test.each([40, 60, 80, 120])("hostile titles fit at %s columns", async (columns)
   check()
   press(modal, ["ctrl+d"])
   check()
-  press(modal, ["y"])
+  press(modal, ["y", "enter"])
   await nextChange(modal)
   check()
   type(modal, "日本")

@@ -21,7 +21,8 @@ export interface ListModalOptions {
 /** What the keys are for at the moment. */
 type Interaction<T> =
   | { readonly kind: "list" }
-  | { readonly kind: "confirm"; readonly question: string; readonly run: () => void }
+  /** `y` and then Enter: a word that was typed for something else must not delete anything. */
+  | { readonly kind: "confirm"; readonly question: string; readonly isAgreed: boolean; readonly run: () => void }
   | { readonly kind: "input"; readonly label: string; readonly field: TextField; readonly run: (text: string) => void }
   | { readonly kind: "busy"; readonly working: AbortController; readonly choice: Choice<T> }
 
@@ -105,7 +106,9 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
         return leaves ? this.#leave(chord) : this.#listKey(event, chord)
       case "confirm":
         this.#interaction = LISTING
-        if (event.type === "key" && /^y$/iu.test(event.text)) interaction.run()
+        if (interaction.isAgreed && chord === "enter") interaction.run()
+        else if (!interaction.isAgreed && event.type === "key" && /^y$/iu.test(event.text))
+          this.#interaction = { ...interaction, isAgreed: true }
         return undefined
       case "input":
         if (leaves) this.#interaction = LISTING
@@ -216,7 +219,13 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
     }
     const confirmed = (input: string): void => {
       if (action.confirm === undefined) run(input)
-      else this.#interaction = { kind: "confirm", question: action.confirm(choice), run: () => run(input) }
+      else
+        this.#interaction = {
+          kind: "confirm",
+          question: action.confirm(choice),
+          isAgreed: false,
+          run: () => run(input),
+        }
     }
     if (action.input === undefined) confirmed("")
     else {
@@ -284,7 +293,16 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
     switch (interaction.kind) {
       case "confirm":
         return {
-          rows: [...sentence(interaction.question), hintRow(theme, "y does it, any other key does not", columns)],
+          rows: [
+            ...sentence(interaction.question),
+            hintRow(
+              theme,
+              interaction.isAgreed
+                ? "Enter does it, any other key does not"
+                : "y and Enter do it, any other key does not",
+              columns,
+            ),
+          ],
         }
       case "input": {
         const prompt = `${cutToColumns(interaction.label, Math.floor(columns / 2))}: `
