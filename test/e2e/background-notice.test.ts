@@ -11,7 +11,7 @@ import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
 import { settingsFor } from "./hermes-process.ts"
-import { isAlive } from "./process-alive.ts"
+import { expectExited } from "./process-alive.ts"
 
 const WAITS_FOR_GO = "echo begun; while [ ! -e go ]; do sleep 0.05; done; echo built; exit 3"
 
@@ -96,7 +96,7 @@ test("the end of the conversation ends its background processes", async () => {
   terminal.press("ctrl+d")
   expect((await terminal.exit).code).toBe(0)
   const pid = Number(readFileSync(join(home.workdir, "pid"), "utf8"))
-  await expect.poll(() => isAlive(pid)).toBe(false)
+  await expectExited(pid)
 })
 
 async function openChat(home: TemporaryHome): Promise<VirtualTerminal> {

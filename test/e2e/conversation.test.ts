@@ -12,7 +12,7 @@ import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
 import { hermes, NO_SANDBOX, settingsFor } from "./hermes-process.ts"
-import { isAlive } from "./process-alive.ts"
+import { expectExited } from "./process-alive.ts"
 
 test("a conversation shows a banner, tool lines and the answer, and can be resumed after Ctrl+D", async () => {
   await using model = await startModelServer([
@@ -84,7 +84,7 @@ test("Ctrl+C interrupts a reply and shows the prompt again", async () => {
   terminal.press("ctrl+c")
   await terminal.waitFor(/(?:Interrupted\.[^]*){2}/)
   await prompt(terminal, 3)
-  expect(isAlive(pid)).toBe(false)
+  await expectExited(pid)
 
   // Ctrl+C at an approval question denies the call, and the turn continues.
   enter(terminal, "clean up")
@@ -240,7 +240,7 @@ test("SIGHUP from a closed window ends the conversation and its commands", async
   const pid = await pidIn(join(home.workdir, "shell.pid"), terminal)
   terminal.signal("SIGHUP")
   await terminal.exit
-  expect(isAlive(pid)).toBe(false)
+  await expectExited(pid)
 })
 
 test.each([

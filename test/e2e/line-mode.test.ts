@@ -15,7 +15,7 @@ import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { TerminalOptions, VirtualTerminal } from "../support/virtual-terminal.ts"
 import { hermes, NO_SANDBOX, settingsFor } from "./hermes-process.ts"
-import { isAlive } from "./process-alive.ts"
+import { expectExited } from "./process-alive.ts"
 
 const SPINNER = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] /
 const ESCAPE = "\u001B"
@@ -33,7 +33,7 @@ describe("closing the window", () => {
     const pid = await pidIn(join(home.workdir, "shell.pid"))
     terminal.closeWindow()
     expect(await terminal.exit).toMatchObject({ code: 129 })
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5000 })
+    await expectExited(pid)
     const session = await lastSession(home)
     expect([session.roles, session.isEnded]).toEqual([["user", "assistant", "tool"], true])
     expect(errorLog(home)).toBe("")
@@ -104,7 +104,7 @@ describe("under a shell with job control", () => {
     const pid = childOf(terminal.pid)
     terminal.closeWindow()
     await terminal.exit
-    await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5000 })
+    await expectExited(pid)
     expect(await lastSession(home)).toEqual({ roles: ["user", "assistant"], isEnded: true })
   })
 })

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs"
 
+import { expect } from "vitest"
+
 import { errorCode, isNotFound } from "../../src/base/system-error.ts"
 
 /** Returns false for zombies too: a killed process stays one until its parent has reaped it. */
@@ -10,4 +12,9 @@ export function isAlive(pid: number): boolean {
     if (isNotFound(error) || errorCode(error) === "ESRCH") return false
     throw error
   }
+}
+
+/** Waits: an interrupt is reported before a slow process has exited, and a killed one needs a moment too. */
+export async function expectExited(pid: number): Promise<void> {
+  await expect.poll(() => isAlive(pid), { timeout: 5000, interval: 10 }).toBe(false)
 }

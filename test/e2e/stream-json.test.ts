@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 
-import { describe, expect, test, vi } from "vitest"
+import { describe, expect, test } from "vitest"
 
 import { startModelServer } from "../support/model-server/server.ts"
 import {
@@ -21,7 +21,7 @@ import { hermesCommand, runProcess } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import { hermes, NO_SANDBOX, settingsFor, startHermes, streamLines } from "./hermes-process.ts"
 import type { StreamLine } from "./hermes-process.ts"
-import { isAlive } from "./process-alive.ts"
+import { expectExited } from "./process-alive.ts"
 
 const ONE_ATTEMPT = "agent:\n  api_max_retries: 1\n"
 const STREAM = ["--output-format", "stream-json"]
@@ -273,7 +273,7 @@ describe("signals", () => {
     const lines = expectComplete(result.stdout)
     expect([lines.at(-1)?.["status"], result.code]).toEqual(["interrupted", 130])
     for (const name of ["shell.pid", "sleep.pid"]) {
-      expect([name, isAlive(Number(await readFile(join(home.workdir, name), "utf8")))]).toEqual([name, false])
+      await expectExited(Number(await readFile(join(home.workdir, name), "utf8")))
     }
   })
 
@@ -289,7 +289,7 @@ describe("signals", () => {
     expect(performance.now() - signalled).toBeLessThan(2500)
     const lines = expectComplete(result.stdout)
     expect([lines.at(-1)?.["status"], result.code]).toEqual(["interrupted", 130])
-    expect(isAlive(Number(await readFile(join(home.workdir, "shell.pid"), "utf8")))).toBe(false)
+    await expectExited(Number(await readFile(join(home.workdir, "shell.pid"), "utf8")))
   })
 
   test("a second signal ends the process at once", async () => {
@@ -307,8 +307,7 @@ describe("signals", () => {
     expect((await running.exit).code).toBe(130)
     expect(performance.now() - signalled).toBeLessThan(1000)
     const shell = Number(await readFile(join(home.workdir, "shell.pid"), "utf8"))
-    // It was killed at exit; the system may need a moment to remove it.
-    await vi.waitFor(() => expect(isAlive(shell)).toBe(false), { timeout: 2000, interval: 10 })
+    await expectExited(shell)
   })
 
   test("an interrupted -z prints nothing and exits 130", async () => {
@@ -343,7 +342,7 @@ describe("a closed output", () => {
     running.closeStdout()
     const { stderr } = await running.exit
     expect(stderr).toBe("")
-    expect(isAlive(Number(await readFile(join(home.workdir, "shell.pid"), "utf8")))).toBe(false)
+    await expectExited(Number(await readFile(join(home.workdir, "shell.pid"), "utf8")))
   })
 
   test.each([

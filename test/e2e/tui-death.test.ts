@@ -9,7 +9,7 @@ import { hermesCommand } from "../support/process-driver.ts"
 import { IDLE, modesLeftOn, openFullChat, startFullChat } from "./full-chat.ts"
 import type { FullChat, FullChatOptions } from "./full-chat.ts"
 import { NO_SANDBOX } from "./hermes-process.ts"
-import { isAlive } from "./process-alive.ts"
+import { expectExited } from "./process-alive.ts"
 import type { ScriptEntry } from "../support/model-server/turn.ts"
 
 const HERMES = hermesCommand().join(" ")
@@ -74,7 +74,7 @@ test("kill -9 of a tool and of Hermes: the terminal is usable, no process is lef
   process.kill(pid, "SIGKILL")
   await chat.waitForScreen("Killed")
   await expectUsableShell(chat)
-  await vi.waitFor(() => expect(isAlive(tool)).toBe(false), { timeout: 5000 })
+  await expectExited(tool)
   chat.send(`${HERMES} --continue`)
   await chat.waitForScreen(/Continuing \S+[^]*^❯ ?$/mu)
   chat.send("go on")
@@ -135,8 +135,8 @@ test("the window is closed during a tool", async () => {
   const tool = await pidIn(join(chat.home.workdir, "shell.pid"))
   chat.closeWindow()
   expect(await chat.exit).toMatchObject({ code: 129 })
-  await vi.waitFor(() => expect(isAlive(tool)).toBe(false), { timeout: 5000 })
-  expect(isAlive(chat.pid)).toBe(false)
+  await expectExited(tool)
+  await expectExited(chat.pid)
 })
 
 test.each([
@@ -159,7 +159,7 @@ test.each([
   process.kill(childOf(chat.pid), signal)
   await chat.waitForScreen(`code ${code}`)
   await expectUsableShell(chat)
-  await vi.waitFor(() => expect(isAlive(tool)).toBe(false), { timeout: 5000 })
+  await expectExited(tool)
   expect(chat.everything()).toContain(shows)
   expect(chat.everything()).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/u)
 })
@@ -178,5 +178,5 @@ test("Ctrl+C twice during a tool leaves", async () => {
   chat.press("ctrl+c")
   await chat.waitForScreen(/code (?:0|130)/u)
   await expectUsableShell(chat)
-  await vi.waitFor(() => expect(isAlive(tool)).toBe(false), { timeout: 5000 })
+  await expectExited(tool)
 })

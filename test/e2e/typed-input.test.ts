@@ -12,7 +12,7 @@ import type { TemporaryHome } from "../support/temporary-home.ts"
 import { openTerminal } from "../support/virtual-terminal.ts"
 import type { VirtualTerminal } from "../support/virtual-terminal.ts"
 import { NO_SANDBOX, settingsFor } from "./hermes-process.ts"
-import { isAlive } from "./process-alive.ts"
+import { expectExited } from "./process-alive.ts"
 
 /** Line mode and the full interface do the same. */
 const INTERFACES = [
@@ -83,7 +83,7 @@ test("a background task of a killed Hermes is reported by the next start, and no
   await using next = await openChat(home, "0", /^you> /mu)
   enter(next, "hello")
   await next.waitFor(/The background task 1 \("work for long"\) was interrupted when Hermes ended/u)
-  await vi.waitFor(() => expect(isAlive(Number(readFileSync(pidFile, "utf8")))).toBe(false), { timeout: 5000 })
+  await expectExited(Number(readFileSync(pidFile, "utf8")))
 })
 
 async function openChat(home: TemporaryHome, tui: string, prompt: RegExp): Promise<VirtualTerminal> {

@@ -2,10 +2,10 @@ import { existsSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 
-import { expect, test, vi } from "vitest"
+import { expect, test } from "vitest"
 
 import type { AgentEvent } from "../../src/protocol/events.ts"
-import { isAlive } from "../e2e/process-alive.ts"
+import { expectExited } from "../e2e/process-alive.ts"
 import { callsTool, reply, says, stallsAfter } from "../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "./assembled-app.ts"
 import type { AssembledApp } from "./assembled-app.ts"
@@ -105,7 +105,7 @@ test("an interrupt during a command kills all processes it started", async () =>
   expect(existsSync(join(assembled.home.workdir, "second"))).toBe(false)
   for (const name of ["shell.pid", "sleep.pid"]) {
     const pid = Number(await readFile(join(assembled.home.workdir, name), "utf8"))
-    expect(isAlive(pid)).toBe(false)
+    await expectExited(pid)
   }
   await expectNextTurnValid(assembled, session)
 })
@@ -122,7 +122,7 @@ test("a command that ignores SIGTERM is killed", async () => {
   expect(stopwatch.ms()).toBeLessThan(1500 + PROMPTLY_MS)
   // The run ends at once. The process is killed in the background.
   const pid = Number(await readFile(join(assembled.home.workdir, "shell.pid"), "utf8"))
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5000 })
+  await expectExited(pid)
   await expectNextTurnValid(assembled, session)
 })
 
@@ -151,7 +151,7 @@ test("a consumer that stops reading events ends the run and its processes", asyn
   }
   await expectNextTurnValid(assembled, session)
   const pid = Number(await readFile(join(assembled.home.workdir, "shell.pid"), "utf8"))
-  await vi.waitFor(() => expect(isAlive(pid)).toBe(false), { timeout: 5000 })
+  await expectExited(pid)
 })
 
 test("steers are joined and appended to the last tool result with the exact marker", async () => {

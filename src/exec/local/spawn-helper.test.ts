@@ -6,7 +6,7 @@ import { text } from "node:stream/consumers"
 
 import { expect, test } from "vitest"
 
-import { isAlive } from "../../../test/e2e/process-alive.ts"
+import { expectExited, isAlive } from "../../../test/e2e/process-alive.ts"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts"
 import { createNamedPipePool } from "./named-pipe-pool.ts"
@@ -99,7 +99,7 @@ test("when the helper dies, its processes end and the next ones are started by a
   const ended = exitOf(first)
   process.kill(parent, "SIGKILL")
   expect(await ended).toEqual([null, "SIGKILL"])
-  await expect.poll(() => isAlive(first.child.pid), POLL).toBe(false)
+  await expectExited(first.child.pid)
   const second = await helper.start("exit 4")
   expect(await exitOf(second)).toEqual([4, null])
 })

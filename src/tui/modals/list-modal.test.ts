@@ -148,7 +148,10 @@ describe("actions", () => {
     }
     const modal = await open({ actions, load })
     press(modal, ["ctrl+d"])
-    expect(drawn(modal, { columns: 60 }).slice(-2)).toEqual(["Delete Banana?", "y and Enter do it, any other key does not"])
+    expect(drawn(modal, { columns: 60 }).slice(-2)).toEqual([
+      "Delete Banana?",
+      "y and Enter do it, any other key does not",
+    ])
     expect(press(modal, ["enter"])).toBeUndefined()
     expect(loads).toBe(1)
     press(modal, ["ctrl+d", "y", "a", "ctrl+d", "y", "enter"])

@@ -12,7 +12,7 @@ import { createLocalWorkspace } from "../../../src/exec/local/local-workspace.ts
 import { hiddenPaths } from "../../../src/exec/sandbox/hidden-paths.ts"
 import { sandboxArguments } from "../../../src/exec/sandbox/sandbox-arguments.ts"
 import type { CommandExit, RunCommandOptions, Workspace } from "../../../src/exec/workspace.ts"
-import { isAlive } from "../../e2e/process-alive.ts"
+import { expectExited, isAlive } from "../../e2e/process-alive.ts"
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { prewarmedShells } from "../../support/prewarmed-shells.ts"
 import { temporaryHome } from "../../support/temporary-home.ts"
@@ -107,7 +107,7 @@ describe.each(KINDS.flatMap((kind) => STARTERS.map((starter) => [kind, starter] 
       await opened.run("true")
       const second = await opened.prewarmed()
       expect(second).not.toBe(first)
-      expect(isAlive(first)).toBe(false)
+      await expectExited(first)
     })
 
     test("provides the command with the same environment as a new shell", async () => {
@@ -178,7 +178,7 @@ describe.each(KINDS.flatMap((kind) => STARTERS.map((starter) => [kind, starter] 
       await new Promise((resolve) => setImmediate(resolve))
       stop.abort()
       expect(await running).toMatchObject({ how: "interrupted", code: 130 })
-      await expect.poll(() => isAlive(shell), POLL).toBe(false)
+      await expectExited(shell)
       expect(await opened.output("echo on")).toBe("on\n")
     })
 
@@ -227,7 +227,7 @@ describe.skipIf(noSandbox !== undefined)(titleWithReason("the sandbox of a prewa
     await writeFile(join(opened.home.userHome, ".netrc"), "planted")
     await mkdir(join(opened.home.path, "profiles/new"), { recursive: true })
     expect(await opened.output("cat ~/.netrc 2>/dev/null; echo over")).toBe("over\n")
-    await expect.poll(() => isAlive(shell), POLL).toBe(false)
+    await expectExited(shell)
   })
 
   test("hides a secret that was replaced or recreated, even in a recreated directory", async () => {
