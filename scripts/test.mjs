@@ -18,6 +18,8 @@ const PROGRAMS = {
   fish: "fish",
   git: "git",
   bwrap: "bubblewrap",
+  socat: "socat",
+  rg: "ripgrep",
   podman: "podman",
   runc: "runc",
   catatonit: "catatonit",

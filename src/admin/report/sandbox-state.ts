@@ -30,6 +30,18 @@ export async function sandboxState(
   const network = setting === "list" ? "with the listed hosts as" : hasNetwork ? "with" : "without"
   return {
     kind: "on",
-    text: `works: commands write only to the workspace and temporary directories, ${network} network`,
+    text: `works: commands write only to the workspace and temporary directories, ${network} network${seatbeltLimits(setting, process.platform)}`,
   }
+}
+
+/** What the sandbox of macOS lacks, compared with Linux. */
+export function seatbeltLimits(network: boolean | "list", platform: NodeJS.Platform): string {
+  if (platform !== "darwin") return ""
+  const open = network === true ? ["Unix sockets stay open unless terminal.sandbox_network is list or false"] : []
+  const limits = [
+    ...open,
+    "the service of the Keychain can be reached",
+    "a process that leaves its process group outlives its command",
+  ]
+  return `; on macOS, ${limits.join(", ")}`
 }

@@ -6,8 +6,19 @@ import { isRecord } from "../../base/json.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ACCOUNT_START_UP } from "../../config/protected-paths.ts"
 import { expandNames } from "./expand-names.ts"
-import { executingKeys, findRepositories, gitConfigOf, hasHooks } from "./git-repositories.ts"
-import { executedFiles } from "./project-protection.ts"
+import {
+  executingKeys,
+  executingSteps,
+  findRepositories,
+  gitConfigsOf,
+  gitDirectoryOf,
+  hasHooks,
+  isRepositoryDirectory,
+  rebaseSteps,
+} from "./git-repositories.ts"
+import { createNameLookup } from "./name-lookup.ts"
+import { executedFiles, isInstruction } from "./project-protection.ts"
+import { submodulePaths } from "./submodule-paths.ts"
 
 /**
  * What other programs execute in a project, and in the home if commands can write it. The sandbox mounts the existing ones read-only, but a
@@ -32,6 +43,8 @@ export interface ExecutedFilesOptions {
   readonly directories: readonly string[]
   /** Files, and directories with everything in them, that the user opened for the command. */
   readonly opened: readonly string[]
+  /** The command may change instructions for agents, because git updates the working tree. */
+  readonly opensInstructions?: true | undefined
   /** What commands create stays, because the user has allowed everything. It is still reported. */
   readonly keepsNew?: true | undefined
   /** Set when commands can write the user's home. What the user made writable inside it is not checked. */
@@ -49,23 +62,30 @@ export function restoreExecutedFiles(options: ExecutedFilesOptions, state: reado
 }
 
 function comparedWith(
-  { directories, opened, keepsNew, home: userHome }: ExecutedFilesOptions,
+  { directories, opened, opensInstructions, keepsNew, home: userHome }: ExecutedFilesOptions,
   before: ReadonlyMap<string, FileState | undefined> | undefined,
 ): ExecutedFiles {
-  const isOpened = (path: string): boolean => opened.some((root) => path === root || path.startsWith(`${root}/`))
-  const inProject = (): readonly string[] => executedFiles(directories).filter((path) => !isOpened(path))
+  const isOpened = (path: string): boolean =>
+    (opensInstructions === true && isInstruction(path)) ||
+    opened.some((root) => path === root || path.startsWith(`${root}/`))
+  const inProject = (): readonly string[] =>
+    [...executedFiles(directories), ...directories.map(rebaseSteps)].filter((path) => !isOpened(path))
   const inHome = (): readonly string[] => (userHome === undefined ? [] : startUpFiles(userHome))
   const home = new Set(inHome())
   const project = inProject().filter((path) => !home.has(path))
-  const known = new Map(before ?? [...project, ...home].map((path) => [path, stateOf(path)]))
+  const known = new Map(before ?? statesOf([...project, ...home]))
   return {
     check: () => {
       for (const path of inHome()) home.add(path)
+      const mayExist = createNameLookup()
       return [...new Set([...known.keys(), ...home, ...inProject()])].flatMap((path) => {
+        if (!mayExist(path)) return []
         const before = known.get(path)
         const now = stateOf(path)
         if (now === undefined || isSame(before, now)) return []
         known.set(path, now)
+        if (basename(path) === ".git" && before === undefined && known.has(join(path, "config")))
+          return undo(path, before) ?? []
         const isUndone =
           home.has(path) || basename(path) === "commondir" || (keepsNew === undefined && isUndoneWhenNew(path))
         const texts = react(path, before, { now, isUndone })
@@ -105,7 +125,7 @@ interface FileState {
   readonly identity: string
   /** The target of a link. */
   readonly target?: string
-  /** The text of a git configuration. */
+  /** The text of a git configuration or of the steps of a rebase. */
   readonly config?: string
   /** Of a file with several names: a mount protects only this one. */
   readonly linked?: { readonly bytes: Buffer; readonly mode: number }
@@ -136,6 +156,11 @@ function storedState(entry: unknown): readonly (readonly [string, FileState | un
   ]
 }
 
+function statesOf(paths: readonly string[]): readonly (readonly [path: string, state: FileState | undefined])[] {
+  const mayExist = createNameLookup()
+  return paths.map((path) => [path, mayExist(path) ? stateOf(path) : undefined])
+}
+
 function stateOf(path: string): FileState | undefined {
   try {
     const facts = lstatSync(path, { throwIfNoEntry: false })
@@ -146,7 +171,7 @@ function stateOf(path: string): FileState | undefined {
     if (!facts.isFile()) return { identity }
     return {
       identity,
-      ...(isGitConfig(path) ? { config: readFileSync(path, "utf8") } : {}),
+      ...(isGitConfig(path) || isRebase(path) ? { config: readFileSync(path, "utf8") } : {}),
       ...(facts.nlink > 1 && facts.size <= MAX_LINKED_BYTES
         ? { linked: { bytes: readFileSync(path), mode: facts.mode & 0o777 } }
         : {}),
@@ -201,6 +226,10 @@ function isGitConfig(path: string): boolean {
   return /^config(?:\.worktree)?$/u.test(basename(path))
 }
 
+function isRebase(path: string): boolean {
+  return basename(path) === "git-rebase-todo"
+}
+
 /** Renames what appeared, so that nothing executes it and nothing is lost, and puts a link back. A file that was changed from outside stays. */
 function undo(path: string, before: FileState | undefined): string | undefined {
   if (before !== undefined && before.target === undefined) return undefined
@@ -209,9 +238,13 @@ function undo(path: string, before: FileState | undefined): string | undefined {
     renameSync(path, aside)
     if (before?.target !== undefined) symlinkSync(before.target, path)
   } catch (error) {
-    return `While a command ran, ${path} appeared, which other programs execute, and Hermes could not rename it: ${errorMessage(error)}. Check it.`
+    return `While a command ran, ${path} appeared, ${effectOf(path)}, and Hermes could not rename it: ${errorMessage(error)}. Check it.`
   }
-  return `While a command ran, ${path} appeared, which other programs execute. Hermes renamed it to ${basename(aside)}; rename it back if you want it.`
+  return `While a command ran, ${path} appeared, ${effectOf(path)}. Hermes renamed it to ${basename(aside)}; rename it back if you want it.`
+}
+
+function effectOf(path: string): string {
+  return isInstruction(path) ? "whose text agents follow in later sessions" : "which other programs execute"
 }
 
 function unusedName(path: string, number = 1): string {
@@ -221,6 +254,10 @@ function unusedName(path: string, number = 1): string {
 
 /** A git configuration that got new programs is restored; of other files the user is informed when they are new. */
 function judge(path: string, before: FileState | undefined, now: FileState): string | undefined {
+  if (isRebase(path)) return judgeRebase(path, before, now)
+  // Another directory took its name, together with the one around it.
+  if (basename(path) === "hooks" && before?.target === undefined && hasHooks(join(dirname(path), "config")))
+    return undo(path, undefined)
   if (!isGitConfig(path)) {
     return before === undefined || before.target !== undefined
       ? `While a command ran, ${path} appeared, which other programs execute or obey. Check it before you use it.`
@@ -231,6 +268,17 @@ function judge(path: string, before: FileState | undefined, now: FileState): str
   if (before?.config === undefined) return hostileRepository(path, added)
   writeFileAtomic(path, before.config)
   return `While a command ran, ${path} got entries with which git starts programs (${added.join(", ")}). Hermes restored the file.`
+}
+
+/** New steps that run commands become comments: the user would run them outside the sandbox by continuing the rebase. */
+function judgeRebase(path: string, before: FileState | undefined, now: FileState): string | undefined {
+  const known = executingSteps(before?.config ?? "")
+  const text = now.config ?? ""
+  const added = executingSteps(text).filter((step) => !known.includes(step))
+  if (added.length === 0) return undefined
+  const lines = text.split("\n").map((line) => (added.includes(line.replace(/\r$/u, "")) ? `# ${line}` : line))
+  writeFileAtomic(path, lines.join("\n"), { refuseLink: true })
+  return `While a command ran, the rebase in ${dirname(path)} got steps that run commands (${added.join("; ")}). Hermes turned them into comments; check them before you continue the rebase.`
 }
 
 function addedKeys(before: string, now: string): readonly string[] {
@@ -276,17 +324,29 @@ function neutralise(config: string, keys: readonly string[]): readonly string[] 
 
 /** Finds repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */
 export async function checkNewRepositories(root: string, known: Set<string>): Promise<readonly string[]> {
-  const found = (await findRepositories(root)).filter((directory) => !known.has(directory))
+  const repositories = await findRepositories(root)
+  const submodules = [...new Set([root, ...repositories, ...known])].flatMap((directory) =>
+    submodulePaths(join(gitDirectoryOf(directory), "index")).map((path) => join(directory, path)),
+  )
+  const found = [...new Set([...repositories, ...submodules])].filter((directory) => !known.has(directory))
   return found.flatMap((directory) => {
+    // A directory that is none may become one.
+    if (!isRepositoryDirectory(directory)) return []
     known.add(directory)
-    if (!["HEAD", ".git"].some((name) => existsSync(join(directory, name)))) return []
+    return checkRepository(directory)
+  })
+}
+
+function checkRepository(directory: string): readonly string[] {
+  return gitConfigsOf(directory).flatMap((config, index) => {
     try {
-      const config = gitConfigOf(directory)
-      const renamed = renameLinked(join(dirname(config), "hooks"))
-      const keys = [...executingKeys(readFileSync(config, "utf8")), ...(hasHooks(config) ? ["hooks"] : [])]
+      // Hooks are next to the configuration of the repository.
+      const renamed = index === 0 ? renameLinked(join(dirname(config), "hooks")) : []
+      const text = existsSync(config) ? readFileSync(config, "utf8") : ""
+      const keys = [...executingKeys(text), ...(index === 0 && hasHooks(config) ? ["hooks"] : [])]
       return keys.length === 0 ? renamed : [...renamed, hostileRepository(config, keys)]
     } catch {
-      // It has no readable configuration.
+      // It cannot be read.
       return []
     }
   })

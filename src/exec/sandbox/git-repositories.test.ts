@@ -4,7 +4,7 @@ import { dirname, join } from "node:path"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { executedByGit, executingKeys, findRepositories, gitConfigOf } from "./git-repositories.ts"
+import { executedByGit, executingKeys, findRepositories, gitConfigsOf } from "./git-repositories.ts"
 
 test.each([
   ["[core]\n\tfsmonitor = evil", ["core.fsmonitor"]],
@@ -68,9 +68,30 @@ test("repositories are found, also bare ones, and the git directories inside the
     ]),
   )
   expect(relative(executedByGit(join(root, "sub")))).toEqual(["sub/.git"])
-  expect(relative(["sub", "bare.git", "packages/nested"].map((name) => gitConfigOf(join(root, name))))).toEqual([
-    ".git/modules/group/sub/config",
-    "bare.git/config",
-    "packages/nested/.git/config",
+  expect(
+    relative(["sub", "bare.git", "packages/nested"].flatMap((name) => gitConfigsOf(join(root, name)).slice(0, 1))),
+  ).toEqual([".git/modules/group/sub/config", "bare.git/config", "packages/nested/.git/config"])
+})
+
+test("a git directory whose other files are elsewhere is found with the settings that git reads there", async () => {
+  await using home = await temporaryHome()
+  const root = home.workdir
+  const files = {
+    "common/HEAD": "ref: refs/heads/main\n",
+    "common/commondir": "../build/rest\n",
+    "tree/.git": "gitdir: ../build/worktree\n",
+    "build/worktree/commondir": "../rest\n",
+  }
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, name)), { recursive: true })
+    await writeFile(join(root, name), text)
+  }
+  const relative = (paths: readonly string[]): readonly string[] => paths.map((path) => path.slice(root.length + 1))
+  expect(relative(await findRepositories(root)).toSorted()).toEqual(["common", "tree"])
+  expect(relative(gitConfigsOf(join(root, "common")))[0]).toBe("build/rest/config")
+  expect(relative(gitConfigsOf(join(root, "tree")))).toEqual([
+    "build/rest/config",
+    "build/worktree/config",
+    "build/worktree/config.worktree",
   ])
 })

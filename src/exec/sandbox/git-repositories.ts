@@ -1,13 +1,23 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
+import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
 import type { Dirent } from "node:fs"
 import { readdir } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { dirname, join, resolve } from "node:path"
 
-import { EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
+import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { isExcluded } from "../checkpoints/excluded-names.ts"
 
 /** In a git directory: what git executes, or what names it. `commondir` moves all of them to another directory. */
-const EXECUTED = ["config", "config.worktree", "hooks", "info/attributes", "commondir"]
+const EXECUTED = ["config", "config.worktree", "hooks", "info/attributes", "commondir", "remotes", "branches"]
+
+/** The steps of a rebase that was begun in the repository of a directory. Git itself writes them, so they are not protected. */
+export function rebaseSteps(directory: string): string {
+  return join(gitDirectoryOf(directory), "rebase-merge", "git-rebase-todo")
+}
+
+/** Those of the steps that run commands when the user continues the rebase. */
+export function executingSteps(text: string): readonly string[] {
+  return text.split(/\r?\n/u).filter((line) => /^\s*(?:exec|x)\s/u.test(line))
+}
 
 /** How deep submodules may be nested inside `.git/modules`; a name may contain slashes. */
 const MODULE_DEPTH = 4
@@ -57,7 +67,9 @@ function subdirectories(directory: string): readonly string[] {
 
 const MAX_DIRECTORIES = 400
 const MAX_DEPTH = 4
-const EXECUTED_NAMES: ReadonlySet<string> = new Set(EXECUTED_IN_WORKSPACE.map((name) => name.split("/", 1)[0] ?? name))
+const EXECUTED_NAMES: ReadonlySet<string> = new Set(
+  [...EXECUTED_IN_WORKSPACE, ...AGENT_INSTRUCTIONS].map((name) => name.split("/", 1)[0] ?? name),
+)
 
 /**
  * Finds the directories inside a directory that are repositories, also bare ones, or have other files that programs execute or obey. The
@@ -94,18 +106,43 @@ async function listing(
 
 function isRepository(entries: readonly Dirent[]): boolean {
   const names = new Set(entries.map(({ name }) => name))
-  return names.has(".git") || (names.has("HEAD") && names.has("config") && names.has("objects"))
+  // With `commondir`, the rest of a git directory is elsewhere.
+  const isBare = names.has("HEAD") && ((names.has("config") && names.has("objects")) || names.has("commondir"))
+  return names.has(".git") || isBare
 }
 
-/** The configuration file of the repository in a directory. */
-export function gitConfigOf(directory: string): string {
+/** Whether git takes the directory for a repository, or for the git directory of one. */
+export function isRepositoryDirectory(directory: string): boolean {
+  return ["HEAD", ".git"].some((name) => lstatSync(join(directory, name), { throwIfNoEntry: false }) !== undefined)
+}
+
+/**
+ * The configuration files that git reads in a directory: those of its git directory, which a `.git` file may name, and of the one that
+ * `commondir` in it names. The first one is that of the repository.
+ */
+export function gitConfigsOf(directory: string): readonly string[] {
+  const own = gitDirectoryOf(directory)
+  const named = textIn(join(own, "commondir")).trim()
+  const common = named === "" ? own : resolve(own, named)
+  return [...new Set([join(common, "config"), join(own, "config"), join(own, "config.worktree")])]
+}
+
+/** The git directory of the repository in a directory; the directory itself where it has none. */
+export function gitDirectoryOf(directory: string): string {
   const inside = join(directory, ".git")
-  const facts = lstatSync(inside, { throwIfNoEntry: false })
-  if (facts?.isFile() === true) {
-    const [, named = ""] = /^gitdir: (.+)$/mu.exec(readFileSync(inside, "utf8")) ?? []
-    return join(named.startsWith("/") ? named : join(directory, named), "config")
+  const facts = statSync(inside, { throwIfNoEntry: false })
+  if (facts?.isFile() !== true) return facts === undefined ? directory : inside
+  const [, named = ""] = /^gitdir: (.+)$/mu.exec(textIn(inside)) ?? []
+  return resolve(directory, named)
+}
+
+function textIn(path: string): string {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    // There is none, or it cannot be read.
+    return ""
   }
-  return join(facts === undefined ? directory : inside, "config")
 }
 
 /**

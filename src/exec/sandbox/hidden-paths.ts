@@ -9,7 +9,7 @@ import {
   HERMES_SECRETS,
 } from "../../config/protected-paths.ts"
 import { expandNames } from "./expand-names.ts"
-import { VISIBLE_DOTFILES, VISIBLE_IN_DOTFILES } from "./visible-dotfiles.ts"
+import { VISIBLE_DOTFILES, VISIBLE_IN_DOTFILES, VISIBLE_IN_LIBRARY, VISIBLE_LIBRARIES } from "./visible-dotfiles.ts"
 
 /** Home directories whose secrets commands in the sandbox must not see. */
 export interface SandboxHomes {
@@ -24,7 +24,10 @@ export interface SandboxHomes {
  * that could run something outside. A home is hidden as a whole and its harmless parts are mounted again: a mount over a single file is
  * lost when Hermes replaces the file, for example when it refreshes a login.
  */
-export function hiddenPaths({ userHome, hermesHome, hermesRoot }: SandboxHomes): HiddenPaths {
+export function hiddenPaths(
+  { userHome, hermesHome, hermesRoot }: SandboxHomes,
+  platform: NodeJS.Platform = process.platform,
+): HiddenPaths {
   const homes = [...new Set([hermesRoot, hermesHome])]
   const secretsBelow = homes.flatMap((home) =>
     SECRETS.filter((name) => name.includes("/")).map((name) => join(home, name)),
@@ -33,7 +36,8 @@ export function hiddenPaths({ userHome, hermesHome, hermesRoot }: SandboxHomes):
   const names = new Set(inHome)
   const account = VISIBLE_CREDENTIALS.filter((name) => names.has(topOf(name)))
   const isHidden = (name: string): boolean => (name.startsWith(".") ? !VISIBLE_DOTFILES.has(name) : BACKUP.test(name))
-  const hidden = [...account, ...inHome.filter(isHidden)].map((name) => join(userHome, name))
+  const library = platform === "darwin" ? hiddenInLibrary(userHome) : []
+  const hidden = [...account, ...inHome.filter(isHidden), ...library].map((name) => join(userHome, name))
   const programs = expandNames(
     userHome,
     ACCOUNT_START_UP.filter((name) => !name.startsWith(".") && names.has(topOf(name))),
@@ -41,9 +45,20 @@ export function hiddenPaths({ userHome, hermesHome, hermesRoot }: SandboxHomes):
   const fixed = [...inHome.filter((name) => VISIBLE_DOTFILES.has(name)), ...programs]
   return {
     hidden: [...homes, ...secretsBelow, ...hidden, ...SYSTEM_PATHS, ...multiplexers()],
-    shown: [...homes.flatMap(shownIn), ...VISIBLE_IN_DOTFILES.map((name) => join(userHome, name))],
+    shown: [
+      ...homes.flatMap(shownIn),
+      ...VISIBLE_IN_DOTFILES.map((name) => join(userHome, name)),
+      ...(platform === "darwin" ? VISIBLE_IN_LIBRARY.map((name) => join(userHome, "Library", name)) : []),
+    ],
     fixed: fixed.map((name) => join(userHome, name)),
   }
+}
+
+/** On macOS, applications keep their data, logins and keychains there. */
+function hiddenInLibrary(userHome: string): readonly string[] {
+  return entries(join(userHome, "Library"))
+    .filter(({ name }) => !VISIBLE_LIBRARIES.has(name))
+    .map(({ name }) => join("Library", name))
 }
 
 /** `hermes backup` writes to the home by default, and a backup contains keys. */

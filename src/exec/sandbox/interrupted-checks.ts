@@ -81,12 +81,15 @@ function isRunning(pid: number, started: unknown): boolean {
 /** A record is written by Hermes alone; one that was cut by a full disk is left out. */
 async function checkRecord(record: unknown): Promise<readonly string[]> {
   if (!isRecord(record) || !Array.isArray(record["state"]) || typeof record["root"] !== "string") return []
-  const { directories, opened, keepsNew, home } = isRecord(record["options"]) ? record["options"] : {}
+  const { directories, opened, opensInstructions, keepsNew, home } = isRecord(record["options"])
+    ? record["options"]
+    : {}
   const userHome = isRecord(home) && typeof home["path"] === "string" ? home["path"] : undefined
   const files = restoreExecutedFiles(
     {
       directories: strings(directories),
       opened: strings(opened),
+      opensInstructions: opensInstructions === true ? true : undefined,
       keepsNew: keepsNew === true ? true : undefined,
       home:
         userHome === undefined

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, realpathSync } from "node:fs"
+import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 
 /**
- * Caches in the user's home that sandboxed commands see as directories of their own, kept in the Hermes home: much in them is executed later, outside
+ * Caches in the user's home that sandboxed commands see as directories of their own: much in them is executed later, outside
  * the sandbox (`npx`, hook environments, compiled objects, prompts of shells), and nothing tells such files from data. The shared parts are
  * downloads that would take long to get again; the readable parts are programs that commands start and never need to change.
  */
@@ -28,14 +28,28 @@ export interface PrivateCaches {
 }
 
 /**
- * Creates the directories. They are empty at first and stay for later conversations. In a home without caches, an empty directory is created for
- * each as a mount point: package managers fail if they cannot create their cache.
+ * Creates the directories in `sources`. They are empty at first and stay for later conversations. With `mounts`, in a home without caches, an
+ * empty directory is created for each as a mount point: package managers fail if they cannot create their cache.
  */
-export function privateCaches(homes: { readonly userHome: string; readonly hermesHome: string }): PrivateCaches {
+export function privateCaches({
+  userHome,
+  sources,
+  mounts,
+}: {
+  readonly userHome: string
+  readonly sources: string
+  readonly mounts: boolean
+}): PrivateCaches {
+  mkdirSync(sources, { recursive: true, mode: 0o700 })
+  const owner = lstatSync(sources)
+  // The temporary directory may belong to everybody.
+  if (!owner.isDirectory() || owner.uid !== (process.getuid?.() ?? owner.uid))
+    throw new Error(`${sources} belongs to another user or is not a directory`)
   const caches = CACHES.flatMap((cache) => {
-    const path = directoryAt(join(homes.userHome, cache.name))
+    const named = join(userHome, cache.name)
+    const path = mounts ? directoryAt(named) : named
     if (path === undefined) return []
-    const source = join(homes.hermesHome, "cache", "sandbox", "private", cache.name.slice(1))
+    const source = join(sources, cache.name.slice(1))
     mkdirSync(source, { recursive: true, mode: 0o700 })
     return [{ ...cache, path, source }]
   })

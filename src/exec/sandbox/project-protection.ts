@@ -1,23 +1,31 @@
 import { lstatSync, readFileSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 
-import { EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
+import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { executedByGit, executingKeys, hasHooks } from "./git-repositories.ts"
+import { createNameLookup } from "./name-lookup.ts"
 
 /** By the directory or file in the project that contains them, so that most of them need no look-up of their own. */
-const EXECUTED = Map.groupBy(
-  EXECUTED_IN_WORKSPACE.filter((name) => !name.startsWith(".git/")),
+const PROTECTED = Map.groupBy(
+  [...EXECUTED_IN_WORKSPACE.filter((name) => !name.startsWith(".git/")), ...AGENT_INSTRUCTIONS],
   (name) => name.split("/", 1)[0] ?? name,
 )
 
+/** Whether a path that `executedFiles` returned has instructions for agents. */
+export function isInstruction(path: string): boolean {
+  return AGENT_INSTRUCTIONS.some((name) => path.endsWith(`/${name}`))
+}
+
 /**
- * Returns the files and directories in the given directories that other programs execute or obey. Those that do not exist are included only where
+ * Returns the files and directories in the given directories that other programs execute or obey, or that agents follow. Those that do not exist are included only where
  * the directory around them does.
  */
 export function executedFiles(directories: readonly string[]): readonly string[] {
+  const mayExist = createNameLookup()
+  const exists = (path: string): boolean => mayExist(path) && isThere(path)
   return directories.flatMap((directory) => {
     const inGit = executedByGit(directory)
-    const others = [...EXECUTED].flatMap(([top, names]) =>
+    const others = [...PROTECTED].flatMap(([top, names]) =>
       names[0] === top || exists(join(directory, top)) ? names : [],
     )
     return [...inGit, ...others.map((name) => join(directory, name))]
@@ -43,7 +51,7 @@ export function projectDirectories(
   return [...directories]
 }
 
-function exists(path: string): boolean {
+function isThere(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
   } catch {

@@ -1,11 +1,11 @@
-import { lstatSync, realpathSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 import type { PrivateDirectory } from "./private-caches.ts"
+import { createResolver, existing, existingWritable, isBelow } from "./resolved-paths.ts"
+import type { ExistingPath, Resolver } from "./resolved-paths.ts"
 
-export interface SandboxOptions {
-  /** Path of bubblewrap, as returned by `probeSandbox`. */
-  readonly program: string
+/** What confines one command. */
+export interface CommandWalls {
   /**
    * The workspace root, temporary directories and the directories from the settings. A missing directory is left out, and so is one that
    * is reached through a link: a command may have created the link to get write access to its target.
@@ -20,12 +20,17 @@ export interface SandboxOptions {
   /** Directories with another one mounted over them, which commands may write. */
   readonly replaced?: readonly PrivateDirectory[]
   readonly network: boolean
-  /** Command line that starts bubblewrap in another network. */
-  readonly networkPrefix?: readonly string[]
   /** The command's working directory. */
   readonly cwd: string
   /** The command keeps its controlling terminal. For a command with its own pseudo-terminal. */
   readonly keepTerminal?: boolean
+}
+
+export interface SandboxOptions extends CommandWalls {
+  /** Path of bubblewrap, as returned by `probeSandbox`. */
+  readonly program: string
+  /** Command line that starts bubblewrap in another network. */
+  readonly networkPrefix?: readonly string[]
   /** A file with the seccomp program that the command runs under. */
   readonly seccompFile?: string | undefined
 }
@@ -37,9 +42,7 @@ export interface SandboxOptions {
 export function sandboxArguments(options: SandboxOptions): readonly string[] {
   const resolve = createResolver()
   const hidden = existing(options.hidden, resolve)
-  const writable = existing(options.writable, resolve).filter(
-    ({ path }) => path !== "/" && options.writable.includes(path),
-  )
+  const writable = existingWritable(options.writable, resolve)
   const readOnly = existing(options.readOnly, resolve).filter(
     ({ path }) => innermostDepth(path, hidden) <= innermostDepth(path, writable),
   )
@@ -87,48 +90,6 @@ function words(text: string): readonly string[] {
 /** bubblewrap itself covers the other dangerous parts of /proc. */
 const KERNEL_SETTINGS = ["/proc/sys", "/proc/sysrq-trigger"]
 
-interface ExistingPath {
-  readonly path: string
-  readonly isDirectory: boolean
-}
-
-/** Resolves links. Looks up each directory only once: this runs before every command, for many paths. */
-function createResolver(): (path: string) => ExistingPath | undefined {
-  const directories = new Map<string, string>()
-  const directoryOf = (path: string): string => {
-    const known = directories.get(dirname(path))
-    if (known !== undefined) return known
-    const real = realpathSync.native(dirname(path))
-    directories.set(dirname(path), real)
-    return real
-  }
-  return (path) => {
-    try {
-      // Most paths do not exist: throwing for each of them would take most of the time.
-      const facts = lstatSync(path, { throwIfNoEntry: false })
-      if (facts === undefined) return undefined
-      if (!facts.isSymbolicLink())
-        return { path: join(directoryOf(path), basename(path)), isDirectory: facts.isDirectory() }
-      return { path: realpathSync.native(path), isDirectory: statSync(path).isDirectory() }
-    } catch {
-      // Not accessible, or a dangling link: nothing to hide and nothing to write.
-      return undefined
-    }
-  }
-}
-
-type Resolver = ReturnType<typeof createResolver>
-
-/** Returns the paths that exist, outer before inner, with links resolved because a mount point cannot be a link. */
-function existing(paths: readonly string[], resolve: Resolver): readonly ExistingPath[] {
-  const found = new Map<string, ExistingPath>()
-  for (const path of new Set(paths)) {
-    const real = resolve(path)
-    if (real !== undefined) found.set(real.path, real)
-  }
-  return [...found.values()].toSorted((one, other) => one.path.length - other.path.length)
-}
-
 /** Shows a link under its own name as the file it points to: the hidden directory does not contain the link itself. */
 function shownPaths(
   paths: readonly string[],
@@ -175,8 +136,4 @@ function innermostDepth(path: string, containers: readonly ExistingPath[]): numb
     if (container.path.length > depth && isBelow(path, container.path)) depth = container.path.length
   }
   return depth
-}
-
-function isBelow(path: string, directory: string): boolean {
-  return path[directory.length] === "/" && path.startsWith(directory)
 }

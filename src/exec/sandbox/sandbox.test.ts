@@ -107,3 +107,28 @@ test.skipIf(NOT_LINUX !== undefined).each([
   expect([await readFile(join(home.userHome, "sourced"), "utf8"), refusals]).toEqual(["\n", failures])
   await workspace.close()
 })
+
+test("a sandbox that cannot be built for a command refuses it with the reason", async () => {
+  await using home = await temporaryHome()
+  const workspace = createLocalWorkspace({
+    cwd: home.workdir,
+    userHome: home.userHome,
+    environment: home.env,
+    startupFiles: [],
+    openSandbox: () =>
+      Promise.resolve(
+        ok(() => {
+          throw new Error("a program on the PATH can be replaced")
+        }),
+      ),
+  })
+  for (const keepState of [true, false]) {
+    const limits = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 1000, keepState }
+    expect(await workspace.run("echo ran", limits).exit).toMatchObject({
+      how: "failed-to-start",
+      output: "",
+      error: "a program on the PATH can be replaced",
+    })
+  }
+  await workspace.close()
+})

@@ -88,3 +88,24 @@ export const VISIBLE_IN_DOTFILES: readonly string[] = [
   ".config/prettier",
   ".config/yarn/global",
 ]
+
+/** What commands see of `~/Library` on macOS: toolchains, packages and caches. */
+export const VISIBLE_LIBRARIES: ReadonlySet<string> = new Set([
+  "Android",
+  "Caches",
+  "Developer",
+  "Fonts",
+  "Frameworks",
+  "Java",
+  "Python",
+  "pnpm",
+])
+
+/** Paths inside hidden parts of `~/Library` that stay readable. */
+export const VISIBLE_IN_LIBRARY: readonly string[] = [
+  "Application Support/Coursier",
+  "Application Support/fnm",
+  "Application Support/pypoetry",
+  "Application Support/uv",
+  "Application Support/virtualenv",
+]

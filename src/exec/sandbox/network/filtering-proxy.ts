@@ -14,6 +14,8 @@ export interface FilteringProxyOptions {
   readonly hosts: () => readonly string[]
   /** Asked about a host that is not listed. False refuses it. */
   readonly mayReach: (destination: Destination, signal: AbortSignal) => Promise<boolean>
+  /** Clients must send it, with any user name. Without one, only commands can reach the proxy. */
+  readonly password?: string | undefined
   /** Resolves a name to its addresses. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
 }
@@ -60,7 +62,7 @@ async function serve(client: Socket, options: ServeOptions): Promise<void> {
   client.setTimeout(HANDSHAKE_MS, () => client.destroy())
   const first = await firstBytes(client)
   if (first === undefined) return
-  const request = await (first[0] === SOCKS_VERSION ? socksHandshake : httpHandshake)(client, first)
+  const request = await (first[0] === SOCKS_VERSION ? socksHandshake : httpHandshake)(client, first, options.password)
   if (request === undefined) return
   client.setTimeout(0)
   const address = await permittedAddress(request.destination, options)

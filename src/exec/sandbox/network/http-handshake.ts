@@ -10,13 +10,19 @@ const END_OF_HEADERS = Buffer.from("\r\n\r\n")
  * Reads the first request of an HTTP client: CONNECT, or a request with an absolute address. The latter is passed on with
  * `Connection: close`, because the next request on the connection could name another host.
  */
-export async function httpHandshake(client: Socket, first: Buffer): Promise<ProxyRequest | undefined> {
+export async function httpHandshake(
+  client: Socket,
+  first: Buffer,
+  password?: string,
+): Promise<ProxyRequest | undefined> {
   const received = await readUntil(client, first, { until: END_OF_HEADERS, maxBytes: MAX_HEADER_BYTES })
   if (received === undefined) return answer(client, 400, "The request is not HTTP or its headers are too long.")
   const end = received.indexOf(END_OF_HEADERS)
   const [requestLine = "", ...headers] = received.subarray(0, end).toString("latin1").split("\r\n")
   const [method = "", target = "", version = ""] = requestLine.split(" ")
   const rest = received.subarray(end + END_OF_HEADERS.length)
+  if (password !== undefined && !headers.some((header) => isAuthorization(header, password)))
+    return answer(client, 407, "the proxy needs the password that only commands in the sandbox have.")
   const refuse = (reason: string): void => {
     answer(client, 403, reason)
   }
@@ -39,6 +45,11 @@ export async function httpHandshake(client: Socket, first: Buffer): Promise<Prox
   return { destination: { host: url.hostname, port }, head, accept: () => undefined, refuse }
 }
 
+function isAuthorization(header: string, password: string): boolean {
+  const [, credentials] = /^proxy-authorization:\s*basic\s+(\S+)\s*$/iu.exec(header) ?? []
+  return credentials !== undefined && Buffer.from(credentials, "base64").toString("latin1").endsWith(`:${password}`)
+}
+
 /** Headers that are meant for the proxy itself. */
 const HOP_HEADERS = /^(?:proxy-[a-z-]+|connection|keep-alive):/iu
 
@@ -47,10 +58,12 @@ function parseAuthority(text: string): { readonly host: string; readonly port: n
   return host === undefined || Number(port) > 65_535 ? undefined : { host, port: Number(port) }
 }
 
-function answer(client: Socket, status: 400 | 403, reason: string): undefined {
+const TITLES = { 400: "Bad Request", 403: "Forbidden", 407: "Proxy Authentication Required" } as const
+
+function answer(client: Socket, status: keyof typeof TITLES, reason: string): undefined {
   const body = `Hermes refused this connection: ${reason}\n`
-  const title = status === 403 ? "Forbidden" : "Bad Request"
   const headers = ["Content-Type: text/plain; charset=utf-8", `Content-Length: ${Buffer.byteLength(body)}`]
-  client.end(`HTTP/1.1 ${status} ${title}\r\n${headers.join("\r\n")}\r\nConnection: close\r\n\r\n${body}`)
+  if (status === 407) headers.push('Proxy-Authenticate: Basic realm="Hermes"')
+  client.end(`HTTP/1.1 ${status} ${TITLES[status]}\r\n${headers.join("\r\n")}\r\nConnection: close\r\n\r\n${body}`)
   return undefined
 }

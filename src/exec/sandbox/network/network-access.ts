@@ -1,4 +1,9 @@
+import { once } from "node:events"
+import { createServer } from "node:net"
+import type { Server } from "node:net"
+
 import { findTrustedProgram } from "../../../base/find-program.ts"
+import { secretHex } from "../../../base/random-and-hash.ts"
 import { serveFilteringProxy } from "./filtering-proxy.ts"
 import type { Destination } from "./host-list.ts"
 import { createNetworkNamespace, PROXY_ADDRESS } from "./network-namespace.ts"
@@ -10,9 +15,17 @@ export type AskAboutHost = (destination: Destination, signal: AbortSignal) => Pr
 export interface NetworkAccess {
   /** Creates the network and returns the command line that starts a program in it. Rejects where the kernel forbids it. */
   open(bubblewrap: string): Promise<readonly string[]>
+  /** Opens a proxy on this machine, for a sandbox without a network of its own. */
+  openLocal(): Promise<LocalProxy>
   /** Sets who is asked about other hosts. Until then they are refused. */
   onUnlistedHost(ask: AskAboutHost): void
   close(): void
+}
+
+/** Other programs on the machine can reach the port, but do not know the password. */
+export interface LocalProxy {
+  readonly port: number
+  readonly password: string
 }
 
 export interface NetworkAccessOptions {
@@ -22,19 +35,25 @@ export interface NetworkAccessOptions {
   readonly signal: AbortSignal
 }
 
+const PASSWORD_BYTES = 16
+
 export function createNetworkAccess({ hosts, path, signal }: NetworkAccessOptions): NetworkAccess {
   let ask: AskAboutHost = () => Promise.resolve(false)
   let close = (): void => undefined
   let isClosed = false
   let opening: Promise<readonly string[]> | undefined
+  let openingLocal: Promise<LocalProxy> | undefined
+  const serve = (server: Server, password?: string): (() => void) =>
+    serveFilteringProxy(server, {
+      hosts: () => hosts,
+      mayReach: (destination, closing) => ask(destination, closing),
+      password,
+    })
   const open = async (bubblewrap: string): Promise<readonly string[]> => {
     const nsenter = findTrustedProgram("nsenter", path)
     if (nsenter === undefined) throw new Error("nsenter is not installed; install the package util-linux")
     const network = await createNetworkNamespace({ bubblewrap, nsenter }, signal)
-    const stop = serveFilteringProxy(network.server, {
-      hosts: () => hosts,
-      mayReach: (destination, closing) => ask(destination, closing),
-    })
+    const stop = serve(network.server)
     close = () => {
       stop()
       network.close()
@@ -42,8 +61,20 @@ export function createNetworkAccess({ hosts, path, signal }: NetworkAccessOption
     if (isClosed) close()
     return network.prefix
   }
+  const openLocal = async (): Promise<LocalProxy> => {
+    const server = createServer()
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening", { signal })
+    const password = secretHex(PASSWORD_BYTES)
+    close = serve(server, password)
+    if (isClosed) close()
+    const address = server.address()
+    if (address === null || typeof address === "string") throw new Error("the proxy for commands has no port")
+    return { port: address.port, password }
+  }
   return {
     open: (bubblewrap) => (opening ??= open(bubblewrap)),
+    openLocal: () => (openingLocal ??= openLocal()),
     onUnlistedHost: (handler) => {
       ask = handler
     },

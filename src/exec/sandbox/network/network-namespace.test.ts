@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)(titleWithReason("commands in a network of
     const { shell, port } = await walledShell({ hosts: (open) => ["good.test", `127.0.0.1:${open}`] })
     const [host, proxyPort] = PROXY_ADDRESS.split(":")
     const send = (text: string) =>
-      `exec 3<>/dev/tcp/${host}/${proxyPort}; printf '${text}' >&3; timeout 2 cat <&3; exec 3>&-`
+      `exec 3<>/dev/tcp/${host}/${proxyPort}; printf '${text}' >&3; timeout 20 cat <&3; exec 3>&-`
     expect(await shell(send("\\x05\\x00"))).toContain("\u0005")
     expect(await shell(send("GET / HTTP/1.1\\r\\n\\r\\n"))).toContain("400 Bad Request")
     expect(await shell(send("CONNECT nowhere HTTP/1.1\\r\\n\\r\\n"))).toContain("400 Bad Request")
