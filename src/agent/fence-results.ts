@@ -1,3 +1,4 @@
+import { mapGrowingList } from "../base/map-growing-list.ts"
 import { oncePerObject } from "../base/once-per-object.ts"
 import { sha256Hex } from "../base/random-and-hash.ts"
 import type { Message, Provenance, ToolMessage } from "../protocol/message.ts"
@@ -13,10 +14,16 @@ const MIN_CHARS = 32
  * becomes the same object, so its cached encoding stays valid.
  */
 export function fenceResults(messages: readonly Message[], fence: FenceSource): readonly Message[] {
-  let id: string | undefined
-  return messages.map((message) =>
-    message.role === "tool" && FENCED.has(message.provenance) ? fencedForm(message, (id ??= fenceId(fence))) : message,
-  )
+  return messages.some(needsFence) ? fencedMessages(messages, fenceId(fence)) : messages
+}
+
+/** A request contains the whole history, so each message is handled once. */
+const fencedMessages = mapGrowingList((message: Message, id: string) =>
+  needsFence(message) ? fencedForm(message, id) : message,
+)
+
+function needsFence(message: Message): message is ToolMessage {
+  return message.role === "tool" && FENCED.has(message.provenance)
 }
 
 export interface FenceSource {

@@ -110,12 +110,12 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     },
     ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
   })
-  const whyOf = (reason: string): SnapshotReason => ({
-    reason,
-    turn,
-    session: options.sessionId(),
-    message: options.messageTimestamp?.(),
-  })
+  /** Found by a walk through the history, therefore once for each turn. */
+  let messageOfTurn: { readonly timestamp: number | undefined } | undefined
+  const whyOf = (reason: string): SnapshotReason => {
+    messageOfTurn ??= { timestamp: options.messageTimestamp?.() }
+    return { reason, turn, session: options.sessionId(), message: messageOfTurn.timestamp }
+  }
   /** A running snapshot is about to replace entries of the list. */
   const afterSnapshots = async <T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     await orAborted(snapshots.finished(), signal)
@@ -126,6 +126,7 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   return {
     beginTurn: (turnId) => {
       turn = turnId
+      messageOfTurn = undefined
       snapshots.beginTurn()
     },
     beforeChange: async ({ paths, cwd, reason, signal }) => {

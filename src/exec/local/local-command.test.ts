@@ -94,7 +94,7 @@ test("a timeout keeps the output and kills the whole process tree", async () => 
   }
 })
 
-test("an interrupt settles within 100 ms, and even a command that ignores it is killed", async () => {
+test("an interrupt does not wait for a command that ignores it, and the command is killed", async () => {
   await using home = await temporaryHome()
   const workspace = open(home.workdir)
   const stop = new AbortController()
@@ -103,11 +103,11 @@ test("an interrupt settles within 100 ms, and even a command that ignores it is 
     signal: stop.signal,
   })
   for await (const text of running.output) if (text === "ready\n") break
-  const abortedAt = performance.now()
   stop.abort()
   expect(await running.exit).toEqual({ how: "interrupted", code: 130, output: "ready\n", omittedChars: 0 })
-  expect(performance.now() - abortedAt).toBeLessThan(200)
-  await waitForExit(Number(await readFile(join(home.workdir, "pid"), "utf8")))
+  const pid = Number(await readFile(join(home.workdir, "pid"), "utf8"))
+  expect(await isAlive(pid)).toBe(true)
+  await waitForExit(pid)
   await workspace.close()
 })
 

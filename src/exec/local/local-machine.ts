@@ -9,6 +9,8 @@ import type { NamedPipePool } from "./named-pipe-pool.ts"
 import { createMemoryDirectory, removeMemoryDirectory } from "./ram-directory.ts"
 import type { PrewarmedShells } from "./shell-prewarmer.ts"
 import type { SpawnHelper, SpawnHelperOptions } from "./spawn-helper.ts"
+import { createStartGate } from "./start-gate.ts"
+import type { StartGate } from "./start-gate.ts"
 import { createStartupStates } from "./startup-states.ts"
 import type { StartupStates } from "./startup-states.ts"
 
@@ -20,6 +22,7 @@ export interface LocalMachine {
   /** The shell that runs commands. */
   readonly shell: string
   readonly startupStates: StartupStates
+  readonly startGate: StartGate
   /** A command line prefix that closes inherited descriptors, except for `kept` from 3 on; undefined when there are none. */
   descriptorPrefix(kept?: number): readonly string[] | undefined
   /** Creates a private directory for the shell state of one conversation. */
@@ -68,6 +71,7 @@ export function createLocalMachine(options: SpawnHelperOptions = {}): LocalMachi
       return shell()
     },
     startupStates: createStartupStates(),
+    startGate: createStartGate(),
     descriptorPrefix: (kept) => (kept === undefined ? descriptorPrefix() : closeInheritedDescriptors(shell(), kept)),
     createStateDirectory: () => mkdtempSync(join(directory(), "state-")),
     removeStateDirectory: (path) => {

@@ -1,6 +1,7 @@
 import { accessSync, existsSync } from "node:fs"
 import { release, type } from "node:os"
 
+import { errorMessage } from "../../base/system-error.ts"
 import type { LocalBackgroundCommand } from "../background/start-local.ts"
 import { visibleVariables } from "../command-environment.ts"
 import { LiveOutput, outputOnceStarted } from "../live-output.ts"
@@ -120,7 +121,8 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   }
   /** For a command that starts only after the sandbox is open or the start-up files are sourced. */
   const startLater = (startCommand: () => Promise<RunningCommand>): RunningCommand => {
-    const local = startCommand()
+    // A sandbox that cannot be built for this command throws.
+    const local = startCommand().catch((error: unknown) => refused(errorMessage(error)))
     return { output: outputOnceStarted(local), exit: local.then(({ exit }) => exit) }
   }
   const runStatelessInSandbox = (command: string, run: RunCommandOptions): RunningCommand =>
@@ -128,33 +130,37 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       const opened = await state.openSandbox()
       return opened.ok ? runStateless(command, run) : refused(opened.error)
     })
+  const startWithState = async (command: string, run: RunCommandOptions): Promise<RunningCommand> => {
+    if (run.signal.aborted) return runStateless(command, run)
+    const { note, finish, preparedScript, ...shellOptions } = state.beginCommand(command, run.cwd)
+    const runInNewShell = (): LocalCommand =>
+      begin(command, run, {
+        ...shellOptions,
+        prefix: state.prefixFor(shellOptions.cwd, { confinement: run.confinement }),
+        takePipe,
+      })
+    const suits = run.confinement === undefined && suitsPrewarmedShell(command, shellOptions.cwd)
+    const prewarmedShell = suits ? await prewarmer?.take(shellOptions.cwd) : undefined
+    const runInPrewarmed = (prewarmed: PrewarmedShell): RunningCommand => {
+      const first = begin(command, run, { ...shellOptions, prewarmed: { shell: prewarmed, script: preparedScript } })
+      return withFallback(prewarmed, first, runInNewShell)
+    }
+    const handle = prewarmedShell === undefined ? runInNewShell() : runInPrewarmed(prewarmedShell)
+    if (state.hasSandbox && performance.now() - lastExitAt < SANDBOX_START_MS) prewarmWhenIdle()
+    const exit = handle.exit.then((ended) => {
+      finish()
+      lastExitAt = performance.now()
+      prewarmWhenIdle()
+      return note === undefined ? ended : { ...ended, cwdNote: note }
+    })
+    return { output: handle.output, exit }
+  }
   const runWithState = (command: string, run: RunCommandOptions): RunningCommand =>
     startLater(async () => {
       const opened = await prepare(run.signal)
       if (opened?.ok === false) return refused(opened.error)
-      if (run.signal.aborted) return runStateless(command, run)
-      const { note, finish, preparedScript, ...shellOptions } = state.beginCommand(command, run.cwd)
-      const runInNewShell = (): LocalCommand =>
-        begin(command, run, {
-          ...shellOptions,
-          prefix: state.prefixFor(shellOptions.cwd, { confinement: run.confinement }),
-          takePipe,
-        })
-      const suits = run.confinement === undefined && suitsPrewarmedShell(command, shellOptions.cwd)
-      const prewarmedShell = suits ? await prewarmer?.take(shellOptions.cwd) : undefined
-      const runInPrewarmed = (prewarmed: PrewarmedShell): RunningCommand => {
-        const first = begin(command, run, { ...shellOptions, prewarmed: { shell: prewarmed, script: preparedScript } })
-        return withFallback(prewarmed, first, runInNewShell)
-      }
-      const handle = prewarmedShell === undefined ? runInNewShell() : runInPrewarmed(prewarmedShell)
-      if (state.hasSandbox && performance.now() - lastExitAt < SANDBOX_START_MS) prewarmWhenIdle()
-      const exit = handle.exit.then((ended) => {
-        finish()
-        lastExitAt = performance.now()
-        prewarmWhenIdle()
-        return note === undefined ? ended : { ...ended, cwdNote: note }
-      })
-      return { output: handle.output, exit }
+      const started = await machine.startGate.start(() => startWithState(command, run), run.signal)
+      return started ?? runStateless(command, run)
     })
   const programEnvironment = options.programEnvironment ?? ((): typeof environment => environment)
   const startProgram = async ({ commandLine, cwd, channels, ...program }: ProgramOptions): Promise<StartedProgram> => {

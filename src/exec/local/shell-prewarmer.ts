@@ -82,6 +82,14 @@ export function createPrewarmedShells(max = MAX_SHELLS): PrewarmedShells {
         const fingerprint = `${environment}\0${fingerprintOf(prefix)}`
         return { prefix, cwd: prefix === undefined ? undefined : cwd, fingerprint }
       }
+      const setupOrNone = (cwd: string): ShellSetup | undefined => {
+        try {
+          return currentSetup(cwd)
+        } catch {
+          // The sandbox cannot be built now. The next command reports why.
+          return undefined
+        }
+      }
       /** Computed for the command that has just started. A change since then is detected by the next `take`. */
       let latestSetup: ShellSetup | undefined
       return {
@@ -92,8 +100,10 @@ export function createPrewarmedShells(max = MAX_SHELLS): PrewarmedShells {
           discard(own)
           // Fingerprint before the start: a change in between is then detected by `take`.
           const latest = (latestSetup?.cwd ?? cwd) === cwd ? latestSetup : undefined
-          const { prefix, ...facts } = latest ?? currentSetup(cwd)
           latestSetup = undefined
+          const setup = latest ?? setupOrNone(cwd)
+          if (setup === undefined) return
+          const { prefix, ...facts } = setup
           const shell = startPrewarmedShell({ ...owner, prefix, cwd: "/", mayBlock: true })
           if (shell !== undefined) add(shell, { owner, ...facts })
         },
@@ -143,7 +153,12 @@ interface ShellSetup {
 function fingerprintOf(prefix: readonly string[] | undefined): string {
   if (prefix === undefined) return ""
   const paths = [...new Set(prefix)].filter((word) => word.startsWith("/"))
-  return [...prefix, ...paths.map(fileIdentity), readFileSync("/proc/self/mountinfo", "latin1")].join("\0")
+  return [...prefix, ...paths.map(fileIdentity), mountedFileSystems()].join("\0")
+}
+
+function mountedFileSystems(): string {
+  // Elsewhere the rules of a sandbox match names, and a mount does not change them.
+  return process.platform === "linux" ? readFileSync("/proc/self/mountinfo", "latin1") : ""
 }
 
 /** Tells a file from a later one with the same path: a mount belongs to the file itself, not to its name. */

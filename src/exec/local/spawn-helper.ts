@@ -3,11 +3,14 @@ import type { ChildProcess } from "node:child_process"
 import { EventEmitter } from "node:events"
 import type { Socket } from "node:net"
 import type { Readable, Writable } from "node:stream"
+import { isDeepStrictEqual } from "node:util"
 
-import { signalGroup } from "../process-tree.ts"
+import { COMMAND_VARIABLE, signalGroup } from "../process-tree.ts"
 
 /** Starting a process copies the page tables of this one and blocks it meanwhile: 1 ms at 50 MB, 12 ms at 200, 25 ms at 500. */
 const WORTHWHILE_BYTES = 128 * 1024 * 1024
+/** A process that has started so many shells will start more of them. */
+const WORTHWHILE_STARTS = 4
 /** A helper that dies this often will not work the next time either. */
 const MAX_HELPERS = 3
 
@@ -64,14 +67,17 @@ export interface SpawnHelperOptions {
 export function createSpawnHelper({ worthwhileBytes = WORTHWHILE_BYTES }: SpawnHelperOptions = {}): SpawnHelper {
   let helper: RunningHelper | undefined
   let helpers = 0
+  let requests = 0
   let isDisposed = false
+  const isWorthwhile = (): boolean => requests > WORTHWHILE_STARTS || process.memoryUsage.rss() >= worthwhileBytes
   const startIfWorthwhile = (): void => {
-    if (isDisposed || helpers === MAX_HELPERS || process.memoryUsage.rss() < worthwhileBytes) return
+    if (isDisposed || helpers === MAX_HELPERS || !isWorthwhile()) return
     helpers += 1
     helper = startHelper()
   }
   return {
     start: (request, openPipes) => {
+      requests += 1
       if (helper === undefined || helper.state() === "ended") startIfWorthwhile()
       // It takes longer to start than a process that is started here.
       const pipes = helper?.state() === "ready" ? openPipes() : undefined
@@ -117,6 +123,7 @@ function startHelper(): RunningHelper | undefined {
   }
   const children = new Map<number, HelperChild>()
   let lastId = 0
+  let lastRequest: HelperRequest | undefined
   let state: ReturnType<RunningHelper["state"]> = "starting"
   let references = 0
   const ended = (): void => {
@@ -143,12 +150,18 @@ function startHelper(): RunningHelper | undefined {
   server.channel?.unref()
   return {
     state: () => state,
-    start: ({ program, args, cwd, environment }, pipes) => {
+    start: (request, pipes) => {
       lastId += 1
       const id = lastId
       const child = new HelperChild(pipes, countReference)
       children.set(id, child)
-      server.send({ id, program, args, cwd, environment, paths: pipes.paths }, (error) => {
+      const { [COMMAND_VARIABLE]: command, ...environment } = request.environment
+      const common = { ...request, environment }
+      // The arguments of a sandbox are long and rarely change.
+      const changed = lastRequest !== undefined && isDeepStrictEqual(lastRequest, common) ? {} : { common }
+      lastRequest = common
+      const own = command === undefined ? {} : { [COMMAND_VARIABLE]: command }
+      server.send({ id, paths: pipes.paths, own, ...changed }, (error) => {
         if (error !== null && children.delete(id)) child.lost()
       })
       return child
@@ -234,7 +247,10 @@ const { spawn } = require("node:child_process")
 const { closeSync, constants, openSync, unlinkSync } = require("node:fs")
 const report = (about) => process.connected && process.send(about, () => undefined)
 process.on("disconnect", () => process.exit(0))
-process.on("message", ({ id, program, args, cwd, environment, paths }) => {
+let last
+process.on("message", ({ id, paths, own, common = last }) => {
+  last = common
+  const { program, args, cwd, environment } = common
   const opened = []
   const open = (path, flags) => {
     const descriptor = openSync(path, flags)
@@ -245,7 +261,7 @@ process.on("message", ({ id, program, args, cwd, environment, paths }) => {
     for (const path of paths) open(path, constants.O_RDWR | constants.O_NONBLOCK)
     const stdio = paths.map((path, index) => open(path, index === 0 ? constants.O_RDONLY : constants.O_WRONLY))
     for (const path of paths) unlinkSync(path)
-    const child = spawn(program, args, { cwd, env: environment, detached: true, stdio })
+    const child = spawn(program, args, { cwd, env: { ...environment, ...own }, detached: true, stdio })
     child.once("error", ({ code, message }) => child.pid === undefined && report({ id, error: { code, message } }))
     child.once("exit", (code, signal) => report({ id, exit: { code, signal } }))
     if (child.pid !== undefined) report({ id, pid: child.pid })
