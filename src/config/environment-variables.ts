@@ -65,6 +65,7 @@ const SHELL_VARIABLES: readonly EnvironmentVariable[] = [
   { name: "HERMES_KANBAN_DB", effect: "Set for workers: the board's database.", later: true },
   { name: "HERMES_KANBAN_HOME", effect: "Set for workers: directory of the boards.", later: true },
   { name: "HERMES_DEMO_SCRIPT", effect: "Script for the demo model." },
+  { name: "API_SERVER_KEY", effect: "Key that clients of `hermes mcp serve --http` send as a bearer token." },
   { name: "AUXILIARY_<TASK>_PROVIDER", effect: "Provider of one auxiliary task." },
   { name: "AUXILIARY_<TASK>_MODEL", effect: "Model of one auxiliary task." },
   { name: "AUXILIARY_<TASK>_BASE_URL", effect: "Endpoint of one auxiliary task." },

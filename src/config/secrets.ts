@@ -68,6 +68,7 @@ export const PROVIDER_KEY_VARIABLES: readonly string[] = [
 
 /** Keys of the services the tools and chat platforms use. */
 const SERVICE_SECRETS: readonly string[] = [
+  "API_SERVER_KEY",
   "BRAVE_API_KEY",
   "BROWSERBASE_API_KEY",
   "BROWSER_USE_API_KEY",
@@ -140,6 +141,10 @@ export function secretVariable(given: string): string | undefined {
 
 function isSecretVariable(name: string): boolean {
   if (/_(?:API_KEY|TOKEN)$/.test(name) || name.startsWith("TERMINAL_SSH")) return true
+  return isListedSecret(name)
+}
+
+function isListedSecret(name: string): boolean {
   return PROVIDER_KEY_VARIABLES.includes(name) || SERVICE_SECRETS.includes(name)
 }
 
@@ -148,7 +153,10 @@ export function isSecretKey(key: string): boolean {
   return (
     /(?:^|[_-])(?:(?:api|access|account|private|secret)[_-]?keys?|token|secret|password|passwd|passphrase|authorization)$/i.test(
       key,
-    ) || key === "apiKey"
+    ) ||
+    key === "apiKey" ||
+    // Keys whose names do not say so, for example FAL_KEY. An id is public, and of an address only the password is secret.
+    (isListedSecret(key) && !/_(?:ID|URL)$/.test(key))
   )
 }
 

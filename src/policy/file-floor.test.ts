@@ -197,3 +197,34 @@ test("a user may work on Hermes itself", () => {
   const own = { ...directories, workspaceRoot: "/opt/hermes", programRoot: "/opt/hermes" }
   expect(writeRefusal("/opt/hermes/src/a.ts", own)).toBeUndefined()
 })
+
+test.each([
+  ["/w/AGENTS.md", "AGENTS.md"],
+  ["/w/sub/Agents.MD", "AGENTS.md"],
+  ["/w/CLAUDE.md", "CLAUDE.md"],
+  ["/w/.cursor/rules/a.mdc", ".cursor/rules"],
+  ["/w/.hermes/commands/deep/x.md", ".hermes/commands"],
+  ["/w/.github/copilot-instructions.md", ".github/copilot-instructions.md"],
+  ["/w/.agents/skills/x/run.sh", ".agents"],
+  ["/w/.git/remotes/x", ".git"],
+  ["/w/.git/objects/info/alternates", ".git"],
+  ["/w/.git/info/exclude", undefined],
+  ["/w/.gitignore", undefined],
+  ["/w/README.md", undefined],
+  ["/w/docs/AGENTS.md.txt", undefined],
+  ["/w/.hermes/plans/x.md", undefined],
+  ["/w/.github/workflows/ci.yml", undefined],
+  ["/w/skills/x/SKILL.md", undefined],
+])("writing %s in the workspace asks about %s", (path, name) => {
+  const question = writeQuestion(path, { ...directories, workspaceRoot: "/w" })
+  if (name === undefined) expect(question).toBeUndefined()
+  else expect(question).toContain(`changes ${name},`)
+})
+
+test("a user who works in a directory of instructions is asked only about further ones in it", () => {
+  const workspaceRoot = "/p/.claude/skills/own"
+  const asked = (path: string) => writeQuestion(path, { ...directories, workspaceRoot })
+  expect(asked(`${workspaceRoot}/SKILL.md`)).toBeUndefined()
+  expect(asked(`${workspaceRoot}/CLAUDE.md`)).toContain("CLAUDE.md")
+  expect(asked("/p/.claude/skills/other/SKILL.md")).toContain(".claude/skills")
+})

@@ -1,6 +1,7 @@
 import { basename, dirname } from "node:path"
 
 import {
+  AGENT_INSTRUCTIONS,
   ACCOUNT_CREDENTIALS,
   ACCOUNT_START_UP,
   EXECUTED_IN_WORKSPACE,
@@ -138,11 +139,13 @@ function writeReason(path: string, directories: FloorDirectories): string | unde
   return undefined
 }
 
-/** Returns why a user must agree before file tools write a file of the workspace: other programs will execute it. */
+/** Returns why a user must agree before file tools write a file of the workspace: other programs execute it, or agents follow its text. */
 export function writeQuestion(path: string, directories: FloorDirectories): string | undefined {
   const folded = foldedPath(path)
   const executed = executedName(folded)
   if (executed !== undefined) return `it changes ${executed}, which other programs execute or obey`
+  const followed = agentInstructions(path, directories.workspaceRoot)
+  if (followed !== undefined) return `it changes ${followed}, whose text agents follow in later sessions`
   if (isProgramOnPath(folded, directories)) return "it changes a program in a directory of the PATH"
   const inHome = pathBelow(folded, foldedPath(directories.userHome))
   return inHome !== undefined && START_UP.has(inHome) ? "it changes what programs execute for the account" : undefined
@@ -222,10 +225,27 @@ function isSystemFile(folded: string): boolean {
   )
 }
 
-/** The part of the path that other programs execute, for example `.git/hooks`. */
+/** The part of a path that other programs execute or obey, for example `.git/hooks`; undefined for other paths. */
+export function executedByOthers(path: string): string | undefined {
+  return executedName(foldedPath(path))
+}
+
 function executedName(folded: string): string | undefined {
   if (MAKES_REPOSITORY.test(folded)) return "a git repository"
-  return EXECUTED.find((name) => folded.endsWith(`/${name}`) || folded.includes(`/${name}/`))
+  const named = EXECUTED.find((name) => folded.endsWith(`/${name}`) || folded.includes(`/${name}/`))
+  // Remotes, refs, alternates: git obeys every file there, and only git has a reason to write them.
+  return named ?? (folded.includes("/.git/") && !folded.endsWith("/.git/info/exclude") ? ".git" : undefined)
+}
+
+/**
+ * The file or directory with instructions for agents that a path is in, as it is usually written; undefined for other paths. Where the user works in
+ * such a directory, for example on a skill, only what is below it counts.
+ */
+export function agentInstructions(path: string, workspaceRoot?: string): string | undefined {
+  const whole = foldedPath(path)
+  const root = workspaceRoot === undefined ? undefined : foldedPath(workspaceRoot)
+  const folded = root === undefined || root === "/" || !isWithin(whole, root) ? whole : whole.slice(root.length)
+  return INSTRUCTIONS.find(([name]) => folded.endsWith(`/${name}`) || folded.includes(`/${name}/`))?.[1]
 }
 
 /** A link to the files of a repository, and the file that makes a directory a bare one: git then obeys the settings in it. */
@@ -237,6 +257,7 @@ const PROGRAMS = createPathList(HERMES_PROGRAMS)
 const CREDENTIALS = createPathList(ACCOUNT_CREDENTIALS)
 const START_UP = createPathList(ACCOUNT_START_UP)
 const EXECUTED = EXECUTED_IN_WORKSPACE.map(foldedPath)
+const INSTRUCTIONS = AGENT_INSTRUCTIONS.map((name) => [foldedPath(name), name] as const)
 
 const ENV_FILES = new Set([
   ".env",

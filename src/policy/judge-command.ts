@@ -1,7 +1,7 @@
 import { classifyCommand } from "./commands/classify-command.ts"
 import { mentionedPaths } from "./commands/command-paths.ts"
 import type { CommandFacts } from "./commands/command-verdict.ts"
-import { keepsGitSettings } from "./commands/git-settings.ts"
+import { keepsGitSettings, updatesTree } from "./commands/git-settings.ts"
 import { openedFiles, packageDirectories } from "./commands/protected-file-rules.ts"
 import type { PackageScripts } from "./commands/protected-file-rules.ts"
 import { patchFiles } from "./commands/patch-targets.ts"
@@ -47,6 +47,7 @@ export async function judgeCommand(
     verdict,
     isReadOnly: isReadOnly(understood),
     keepsGitSettings: isGit,
+    updatesTree: updatesTree(understood),
     ...(registries.length === 0 ? {} : { registries }),
     opens: openedFiles(understood, { workspaceRoot: facts.workspaceRoot, scripts, keepsGitSettings: isGit }),
   }

@@ -52,6 +52,8 @@ export interface JudgedCommand {
   readonly isReadOnly: boolean
   /** Needs `.git/config`, and only for what git itself keeps there. */
   readonly keepsGitSettings: boolean
+  /** Git updates the working tree in it, and the other commands only read. */
+  readonly updatesTree: boolean
   /** Protected files that it has to write. In the sandbox, an approval opens them. */
   readonly opens: readonly OpenedFiles[]
   /** Hosts that settings of the project lead its package managers to. */

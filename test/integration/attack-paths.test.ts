@@ -38,6 +38,15 @@ interface Call {
 
 const terminal = (args: Call["args"]): Call => ({ tool: "terminal", args })
 const input = (args: Call["args"]): Call => ({ tool: "process", args: { session_id: "proc_1", ...args } })
+/** The same call for a process of its own. */
+const inputOf = (process: string, call: Call): Call => {
+  const { tool, args } = call
+  const { arguments: inner } = args
+  if (tool === "process") return { tool, args: { ...args, session_id: process } }
+  return args["name"] === "process" && typeof inner === "object"
+    ? { tool, args: { ...args, arguments: { ...inner, session_id: process } } }
+    : call
+}
 const bridged = ({ tool, args }: Call): Call => ({ tool: "tool_call", args: { name: tool, arguments: args } })
 
 /** Every way from a model to a shell: the calls that it makes, the last of which completes the line. */
@@ -65,8 +74,8 @@ const PATHS: Readonly<Record<string, (command: string) => readonly Call[]>> = {
   "a line for a shell through the bridge": (data) => [bridged(input({ action: "submit", data }))],
 }
 
-/** The built-in tools as they declare themselves; running them is only recorded. */
-function recordedTools(ran: (name: string) => void): ReadonlyMap<string, ToolEntry> {
+/** The built-in tools as they declare themselves; running them is only recorded, by the command or the process. */
+function recordedTools(ran: (target: string) => void): ReadonlyMap<string, ToolEntry> {
   const entries = builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS).map((entry): ToolEntry => ({
     ...entry,
     load: async () => {
@@ -78,7 +87,7 @@ function recordedTools(ran: (name: string) => void): ReadonlyMap<string, ToolEnt
           if (!parsed.ok) return parsed
           const run = async (context: ToolContext): Promise<ToolResult> => {
             if (entry.role === "script") return await runScript(String(args["code"]), context)
-            ran(entry.name)
+            ran(String(args["command"] ?? args["session_id"]))
             return { content: { output: "" }, summary: "" }
           }
           return { ok: true, value: { ...parsed.value, run } }
@@ -100,7 +109,7 @@ const HOME = "/home/alice"
 /** A session in /w of the account of the corpus. Nothing of this machine is looked up. */
 async function corpusSession(
   profile: "default" | "full-auto",
-  ran: (name: string) => void,
+  ran: (target: string) => void,
 ): Promise<DispatchHarness & { readonly at: (shell: ShellMemory) => DispatchSession }> {
   const harness = await createDispatchHarness([], { profile })
   const { session } = harness
@@ -141,68 +150,80 @@ function shellAfter(lines: readonly string[]): ShellMemory {
   return shell
 }
 
-/** Makes the calls one after another and returns the attacks whose last call ran, or was not refused as it should be. */
+/** Attacks that need no earlier lines share a session, which is much faster: what is refused leaves no trace in it. */
+const SHARED = 60
+
+function sharing(attacks: readonly Attack[]): readonly (readonly Attack[])[] {
+  const plain = attacks.filter(({ before }) => before === undefined)
+  const groups = Array.from({ length: Math.ceil(plain.length / SHARED) }, (_group, index) =>
+    plain.slice(index * SHARED, (index + 1) * SHARED),
+  )
+  return [...groups, ...attacks.filter(({ before }) => before !== undefined).map((attack) => [attack])]
+}
+
+/** Makes the calls, and returns the attacks whose last call ran, or was not refused as it should be. */
 async function escaped(
   attacks: readonly Attack[],
   callsOf: (command: string) => readonly Call[],
   profile: "default" | "full-auto",
   adapt: (session: DispatchSession) => DispatchSession = (session) => session,
 ): Promise<readonly string[]> {
-  let runs = 0
-  const harness = await corpusSession(profile, () => {
-    runs += 1
-  })
+  const ran = new Set<string>()
+  const harness = await corpusSession(profile, (target) => ran.add(target))
   await using _harness = harness
   const found: string[] = []
-  for (const { command, before = [], expect: expected } of attacks) {
-    const last = callsOf(command)
+  for (const group of sharing(attacks)) {
+    const isInput = callsOf("").some(({ args }) => JSON.stringify(args).includes("proc_1"))
     // A running shell has its own state: it gets the earlier lines the same way.
-    const isInput = last.some(({ args }) => JSON.stringify(args).includes("proc_1"))
+    const before = group[0]?.before ?? []
     const session = adapt(harness.at(shellAfter(isInput ? [] : before)))
-    const calls = [...(isInput ? before.map((data) => input({ action: "submit", data })) : []), ...last]
-    harness.recorded.length = 0
-    for (const [index, { tool, args }] of calls.entries()) {
-      runs = 0
-      const batch = runBatch([toolCall(`c${index}`, tool, args)], session, harness.run)
+    const earlier = isInput ? before.map((data) => input({ action: "submit", data })) : []
+    const planned = group.map(({ command }, index) =>
+      [...earlier, ...callsOf(command)].map((call) => inputOf(`proc_${index}`, call)),
+    )
+    const texts = group.map((): string[] => [])
+    for (let step = 0; step < Math.max(...planned.map(({ length }) => length)); step += 1) {
+      ran.clear()
+      harness.recorded.length = 0
+      const calls = planned.map((all) => all[step])
+      const batch = runBatch(
+        calls.flatMap((call, index) => (call === undefined ? [] : toolCall(String(index), call.tool, call.args))),
+        session,
+        harness.run,
+      )
       while ((await batch.next()).done !== true);
+      for (const { tool_call_id: id, content } of harness.recorded) texts[Number(id)]?.push(contentText(content))
     }
-    const texts = harness.recorded.map(({ content }) => contentText(content))
-    const isHard = texts.some((text) => /BLOCKED(?: \(hardline\))?:/u.test(text))
-    // A part may be refused already; then the line was never complete.
-    const isRefused = harness.recorded.length < calls.length || runs === 0
-    const wasStoppedEarlier = texts.slice(0, -1).some((text) => text.includes('"blocked"'))
-    if (!wasStoppedEarlier && (!isRefused || (expected === "hard" && !isHard))) found.push(command)
+    found.push(
+      ...group
+        .filter(({ command, expect: expected }, index) => {
+          const results = texts[index] ?? []
+          const isHard = results.some((text) => /BLOCKED(?: \(hardline\))?:/u.test(text))
+          const isRefused = !ran.has(isInput ? `proc_${index}` : command)
+          // A part may be refused already; then the line was never complete.
+          const wasStoppedEarlier = results.slice(0, -1).some((text) => text.includes('"blocked"'))
+          const isAnswered = results.length === planned[index]?.length
+          return !wasStoppedEarlier && (!isRefused || !isAnswered || (expected === "hard" && !isHard))
+        })
+        .map(({ command }) => command),
+    )
   }
   return found
 }
 
-/** The paths with code of their own. The others differ from one of them by an argument, so each of those gets a part of the lines. */
-const OWN_PATHS: ReadonlySet<string> = new Set([
-  "the foreground",
-  "a line for a shell",
-  "text for a shell in two parts",
-  "the bridge",
-  "a script",
-])
-const PARTS = 4
+const RUINOUS = ATTACKS.filter(({ expect: expected }) => expected === "hard")
+const RISKY = ATTACKS.filter(({ expect: expected }) => expected !== "hard")
 
-function attacksThrough(path: string): readonly Attack[] {
-  if (OWN_PATHS.has(path)) return ATTACKS
-  const part = Object.keys(PATHS).indexOf(path) % PARTS
-  return ATTACKS.filter((_attack, index) => index % PARTS === part)
-}
-
-describe.each(Object.entries(PATHS))("through %s", (path, callsOf) => {
-  const attacks = attacksThrough(path)
-
+describe.each(Object.entries(PATHS))("through %s", (_path, callsOf) => {
   test("no attack runs unasked", { timeout: 120_000 }, async () => {
-    expect(attacks.length).toBeGreaterThan(400)
-    expect(await escaped(attacks, callsOf, "default")).toEqual([])
+    expect(RISKY.length).toBeGreaterThan(1500)
+    expect(await escaped(RISKY, callsOf, "default")).toEqual([])
   })
 
-  test("no ruinous command runs in full-auto", { timeout: 120_000 }, async () => {
-    const hard = attacks.filter(({ expect: expected }) => expected === "hard")
-    expect(await escaped(hard, callsOf, "full-auto")).toEqual([])
+  // The floor comes first in every profile, so what full-auto refuses, all refuse.
+  test("no ruinous command runs, not even in full-auto", { timeout: 120_000 }, async () => {
+    expect(RUINOUS.length).toBeGreaterThan(600)
+    expect(await escaped(RUINOUS, callsOf, "full-auto")).toEqual([])
   })
 })
 
@@ -215,11 +236,19 @@ test(
       permissions: session.permissions.inherited({ headless: "deny" }),
     })
     const foreground = (command: string): readonly Call[] => [terminal({ command })]
-    const hard = ATTACKS.filter(({ expect: expected }) => expected === "hard")
-    expect(await escaped(ATTACKS, foreground, "default", inChild)).toEqual([])
-    expect(await escaped(hard, foreground, "full-auto", inChild)).toEqual([])
+    expect(await escaped(RISKY, foreground, "default", inChild)).toEqual([])
+    expect(await escaped(RUINOUS, foreground, "full-auto", inChild)).toEqual([])
   },
 )
+
+test("the test notices what runs", async () => {
+  const harmless: readonly Attack[] = [
+    { command: "ls", expect: "stopped" },
+    { command: "git push", before: ["ls"], expect: "stopped" },
+  ]
+  for (const callsOf of Object.values(PATHS))
+    expect(await escaped(harmless, callsOf, "default")).toEqual(["ls", "git push"])
+})
 
 test.each<{ name: string; inputs: readonly Call["args"][] }>([
   { name: "one character at a time", inputs: Array.from("rm -rf ~\r", (data) => ({ action: "write", data })) },

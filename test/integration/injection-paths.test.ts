@@ -1,3 +1,5 @@
+import { createServer } from "node:http"
+
 import { expect, test } from "vitest"
 
 import { fixtureCommand, mcpConfig } from "../support/mcp/fixture-servers.ts"
@@ -35,10 +37,23 @@ const PLUGIN = `export default function register(context) {
 }
 `
 
+/** A page of a web server. There are no web tools, chats and scheduled jobs yet; they belong into `PATHS` when they are built. */
+const server = createServer((_request, response) => {
+  response.end(`<html><body><p>${INJECTED}</p></body></html>`)
+})
+const PAGE = await new Promise<string>((resolve) => {
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    resolve(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}/`)
+  })
+})
+server.unref()
+
 /** The ways by which the text reaches the conversation, each through the tool that a user has. */
 const PATHS: Readonly<Record<string, { readonly read: readonly Turn[]; readonly options: AssembleOptions }>> = {
   "a file": { read: [callsTool("read_file", { path: "NOTES.md" })], options: {} },
   "the output of a command": { read: [callsTool("terminal", { command: "cat NOTES.md" })], options: {} },
+  "a page that a command loads": { read: [callsTool("terminal", { command: `curl -s ${PAGE}` })], options: {} },
   "the output of a script": {
     read: [
       callsTool("execute_code", {

@@ -94,6 +94,7 @@ async function runCase(
 
 const readerNames: ReadonlySet<string> = new Set(["file", "command", "web", "mcp"])
 
+/** Stand-ins, because two hundred cases through the assembled app would take minutes. `injection-paths.test.ts` has the real tools. */
 function readers(outside: string): readonly TestTool[] {
   return (["file", "command", "web", "mcp"] as const).map((provenance) => ({
     name: `read_${provenance}`,

@@ -98,3 +98,15 @@ test.each([
   const parsed = parseYaml(text)
   expect(parsed.ok && renderYaml(parsed.value.document, text)).toBe(text)
 })
+
+test("odd keys print no warning of the library in the terminal", async () => {
+  const warnings: string[] = []
+  const listen = (warning: Error): void => {
+    warnings.push(warning.message)
+  }
+  process.on("warning", listen)
+  const parsed = parseYaml("? {a: b}\n: c\n? [1]\n: d\nname: x\n")
+  await new Promise(setImmediate)
+  process.off("warning", listen)
+  expect([parsed.ok && parsed.value.tree["name"], warnings]).toEqual(["x", []])
+})

@@ -35,7 +35,7 @@ export function parseYaml(text: string): Result<ParsedYaml, ParseFailure> {
   if (unprintable !== undefined) return fail(unprintable)
   const document = parseText(text)
   const [error] = document.errors
-  if (error !== undefined) return fail(failureOf(error))
+  if (error !== undefined) return fail(failureOf(error, text))
   const duplicates = duplicateKeys(document, text)
   let value: unknown
   try {
@@ -75,7 +75,15 @@ function containsItself(value: unknown, parents: readonly object[] = []): boolea
 }
 
 function parseText(text: string): Document.Parsed {
-  return parseDocument(text, { version: "1.1", uniqueKeys: false, customTags: scalarRules })
+  return parseDocument(text, {
+    version: "1.1",
+    uniqueKeys: false,
+    customTags: scalarRules,
+    // Otherwise the library prints its own warnings in the terminal.
+    logLevel: "error",
+    // Otherwise it looks up the line of every error, in a time that grows with the square of the text.
+    prettyErrors: false,
+  })
 }
 
 /**
@@ -210,9 +218,13 @@ function special(word: string): number {
   return word.startsWith("-") ? -Infinity : Infinity
 }
 
-function failureOf({ code, linePos }: YAMLParseError): ParseFailure {
-  const [first] = linePos ?? []
-  return { message: SENTENCES[code] ?? "this is not valid YAML", line: first?.line ?? 1, column: first?.col ?? 1 }
+function failureOf({ code, pos: [start] }: YAMLParseError, text: string): ParseFailure {
+  const lines = text.slice(0, start).split("\n")
+  return {
+    message: SENTENCES[code] ?? "this is not valid YAML",
+    line: lines.length,
+    column: (lines.at(-1)?.length ?? 0) + 1,
+  }
 }
 
 /** The usual cause of each of the library's error codes. */

@@ -9,7 +9,7 @@ export interface SettingsWithoutSecrets {
 /** Keeps comments and order. Throws when the text is not valid YAML, because its secrets cannot be found then. */
 export async function settingsWithoutSecrets(text: string): Promise<SettingsWithoutSecrets> {
   const { isMap, isNode, isPair, isScalar, parseDocument, visit } = await import("yaml")
-  const document = parseDocument(text)
+  const document = parseDocument(text, { logLevel: "error" })
   const [problem] = document.errors
   if (problem !== undefined) throw problem
   const removed: string[] = []

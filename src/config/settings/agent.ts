@@ -130,9 +130,10 @@ export const AGENT_SETTINGS = {
   "delegation.max_spawn_depth": integer(1, "Maximum nesting depth of sub-agents.", { min: 1, max: 3 }),
   "delegation.orchestrator_enabled": flag(true, "Sub-agents may get the orchestrator role."),
   "delegation.subagent_auto_approve": flag(false, "Approve what the detector asks about in sub-agents."),
-  "delegation.share_parent_budget": flag(false, "Model calls of sub-agents count against the parent's limit.", {
-    reserved: true,
-  }),
+  "delegation.share_parent_budget": flag(
+    false,
+    "Iterations of sub-agents also count for the turn that waits for them (agent.max_turns).",
+  ),
   "compression.enabled": flag(true, "Compress long conversations automatically."),
   "compression.threshold": decimal(0.5, "Share of the context window at which compression starts.", {
     min: 0.05,
@@ -186,7 +187,7 @@ export const AGENT_SETTINGS = {
     "high",
     "How strongly plans are protected from compression.",
   ),
-  "context.engine": text("compressor", "Context engine; this release has only compressor."),
+  "context.engine": text("compressor", "Context engine: compressor, or one that an enabled plugin provides."),
   "memory.memory_enabled": flag(true, "Keep and show MEMORY.md."),
   "memory.user_profile_enabled": flag(true, "Keep and show USER.md."),
   "memory.memory_char_limit": integer(2200, "Characters MEMORY.md may hold.", { min: 0 }),

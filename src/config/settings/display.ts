@@ -84,13 +84,23 @@ export const DISPLAY_SETTINGS = {
     min: 0,
     reserved: true,
   }),
-  "display.details_mode": choice(["hidden", "collapsed", "expanded"], "collapsed", "How details are shown.", {
-    reserved: true,
-  }),
+  "display.details_mode": choice(
+    ["hidden", "collapsed", "expanded"],
+    "collapsed",
+    "How sections are shown whose own mode is inherit.",
+  ),
   "display.sections.thinking": choice(SECTION_MODES, "expanded", "How reasoning is shown.", { reserved: true }),
   "display.sections.tools": choice(SECTION_MODES, "expanded", "How tool calls are shown.", { reserved: true }),
-  "display.sections.subagents": choice(SECTION_MODES, "inherit", "How sub-agents are shown.", { reserved: true }),
-  "display.sections.activity": choice(SECTION_MODES, "hidden", "How background activity is shown.", { reserved: true }),
+  "display.sections.subagents": choice(
+    SECTION_MODES,
+    "inherit",
+    "How running sub-agents are shown in the full UI: collapsed has a row for each, expanded two.",
+  ),
+  "display.sections.activity": choice(
+    SECTION_MODES,
+    "hidden",
+    "How running background processes are shown in the full UI: collapsed has one row for all, expanded one for each.",
+  ),
   "display.mouse_tracking": choice(["off", "wheel", "buttons", "all"], "all", "Which mouse events are tracked.", {
     whenTrue: "all",
     reserved: true,
@@ -110,9 +120,11 @@ export const DISPLAY_SETTINGS = {
   "display.copy_shortcut": choice(["auto", "ctrl_c", "ctrl_shift_c", "disabled"], "auto", "Key for copying.", {
     reserved: true,
   }),
-  "display.memory_notifications": choice(["off", "on", "verbose"], "on", "Show a notice when memory was changed.", {
-    reserved: true,
-  }),
+  "display.memory_notifications": choice(
+    ["off", "on", "verbose"],
+    "on",
+    "Say in the conversation when Hermes has changed its memory between turns; `verbose` with the entries.",
+  ),
   "display.interim_assistant_messages": flag(true, "Also send the text between tool calls to chats.", {
     reserved: true,
   }),

@@ -160,7 +160,7 @@ export const EXECUTION_SETTINGS = {
   ),
   "terminal.sandbox_sockets": texts(
     [],
-    "Unix sockets that sandboxed commands may use. With any entry, the sandbox no longer refuses other Unix sockets that it does not hide.",
+    "Unix sockets that sandboxed commands may use. With any entry, the sandbox no longer refuses Unix sockets as such: it hides those that other programs have opened outside the workspace.",
     terminalVariable("SANDBOX_SOCKETS"),
   ),
   "terminal.sandbox_write": texts(

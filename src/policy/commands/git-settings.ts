@@ -9,22 +9,44 @@ import type { SimpleCommand, UnderstoodCommand } from "../shell/understood-comma
  * only read: the file also names programs that git starts, and they must not write it.
  */
 export function keepsGitSettings(understood: UnderstoodCommand): boolean {
+  return onlyRunsGit(understood, isKeeping)
+}
+
+/**
+ * Whether a line lets git update the working tree, for example with a branch. What git writes then comes from the history, also where a command
+ * could not write it. The other commands of the line may only read.
+ */
+export function updatesTree(understood: UnderstoodCommand): boolean {
+  return onlyRunsGit(understood, isUpdating)
+}
+
+function onlyRunsGit(understood: UnderstoodCommand, is: (command: SimpleCommand) => boolean): boolean {
   // After `source FILE`, `git` may be a function.
   if (understood.doubts.length > 0 || (understood.after.sourced?.size ?? 0) > 0) return false
   for (const [name, value] of understood.after.variables) if (isCodeVariable(name, value)) return false
   const { commands } = understood
-  return commands.some(isKeeping) && commands.every((command) => isKeeping(command) || isReadingCommand(command))
+  return commands.some(is) && commands.every((command) => is(command) || isReadingCommand(command))
+}
+
+function isUpdating(command: SimpleCommand): boolean {
+  return isPlainGit(command) && TREE_SUBCOMMANDS.has(command.argv[1]?.text ?? "")
 }
 
 function isKeeping(command: SimpleCommand): boolean {
-  const [program, subcommand, ...rest] = command.argv
+  const [, subcommand, ...rest] = command.argv
+  if (!isPlainGit(command)) return false
+  const words = rest.map(({ text }) => text)
+  return subcommand?.text === "config" ? setsHarmlessKey(words) : SUBCOMMANDS.has(subcommand?.text ?? "")
+}
+
+/** A git command that starts no other program and is written out completely. */
+function isPlainGit(command: SimpleCommand): boolean {
+  const [program, , ...rest] = command.argv
   if (program?.text !== "git" || programName(command.program ?? "") !== "git" || command.source !== "line") return false
   if (command.wrappers.length > 0 || command.assignments.length > 0 || command.background) return false
   if (outputTargets(command).some(({ text }) => text !== "/dev/null")) return false
   if (command.argv.some(({ known }) => !known)) return false
-  const words = rest.map(({ text }) => text)
-  if (words.some((word) => STARTS_PROGRAM.test(word))) return false
-  return subcommand?.text === "config" ? setsHarmlessKey(words) : SUBCOMMANDS.has(subcommand?.text ?? "")
+  return !rest.some(({ text }) => STARTS_PROGRAM.test(text))
 }
 
 /** Whether a command of such a line changes `.git/config`, in contrast to `git push` or `git fetch` alone. */
@@ -51,8 +73,13 @@ export function writesGitSettings({ argv }: SimpleCommand): boolean {
 /** These write the remotes and branches that the user names. */
 const SUBCOMMANDS: ReadonlySet<string> = new Set(["push", "fetch", "remote", "branch", "checkout", "switch", "init"])
 
+/** These write files of commits, of a stash or of the index. `apply` and `am` write what a patch says. */
+const TREE_SUBCOMMANDS: ReadonlySet<string> = new Set(
+  "checkout switch restore pull merge rebase reset stash cherry-pick revert fetch clone commit add".split(" "),
+)
+
 /** Options and transports with which git starts a program. */
-const STARTS_PROGRAM = /^--(?:exec|receive-pack|upload-pack|upload-file|template|config|recurse-submodules)|::/u
+const STARTS_PROGRAM = /^--(?:exec|receive-pack|upload-pack|upload-file|template|config|recurse-submodules)|^-x|::/u
 
 /** `git config KEY VALUE` for keys that name no program and no file. */
 function setsHarmlessKey(words: readonly string[]): boolean {

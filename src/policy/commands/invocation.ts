@@ -64,15 +64,33 @@ export function subcommands(call: Invocation): readonly string[] {
   return found
 }
 
-/** The value of an option, as the next word or behind `=`; for a short option also without a space. */
+/** The value of an option, as the next word or behind `=`; for a short option also without a space, or behind others that are packed with it. */
 export function optionValues(call: Invocation, ...names: readonly string[]): readonly ShellWord[] {
   return call.words.flatMap((word, index) => {
     const name = names.find((option) => word.text === option || startsWithValue(word.text, option))
-    if (name === undefined) return []
+    if (name === undefined) return endsPacked(word.text, names) ? (call.words[index + 1] ?? []) : []
     if (word.text === name) return call.words[index + 1] ?? []
     const value = word.text.slice(name.length)
     return { ...word, text: name.startsWith("--") ? value.slice(1) : value }
   })
+}
+
+/**
+ * The values of short options, also of packed ones: `-so FILE`, `-soFILE`. Which letters take a value differs by program, so a value may be found
+ * that is none; it must be harmless to take it for one.
+ */
+export function packedValues(call: Invocation, letters: string): readonly ShellWord[] {
+  return call.words.flatMap((word, index) => {
+    const packed = /^-([A-Za-z0-9#:].*)$/su.exec(word.text)?.[1]
+    const at = packed === undefined ? -1 : Array.from(packed).findIndex((letter) => letters.includes(letter))
+    if (packed === undefined || at === -1) return []
+    return at === packed.length - 1 ? (call.words[index + 1] ?? []) : { ...word, text: packed.slice(at + 1) }
+  })
+}
+
+/** `-xI PROGRAM`: the last of several packed options takes the next word. */
+function endsPacked(text: string, names: readonly string[]): boolean {
+  return /^-[A-Za-z]{2,6}$/u.test(text) && names.includes(`-${text.at(-1) ?? ""}`)
 }
 
 function startsWithValue(text: string, option: string): boolean {

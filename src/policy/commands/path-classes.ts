@@ -1,6 +1,6 @@
 import { posix } from "node:path"
 import { ACCOUNT_CREDENTIALS, ACCOUNT_START_UP } from "../../config/protected-paths.ts"
-import { isWithin } from "../file-floor.ts"
+import { agentInstructions, executedByOthers, isWithin } from "../file-floor.ts"
 import { foldedPath } from "../folded-path.ts"
 import { createPathList } from "../path-list.ts"
 import type { CommandFacts } from "./command-verdict.ts"
@@ -18,6 +18,7 @@ export type PathClass =
   | "system"
   | "kernel"
   | "executed by tools"
+  | "agent instructions"
   | "project permissions"
   | "project env/config"
 
@@ -74,7 +75,11 @@ const CLASSES: readonly { readonly name: PathClass; readonly has: (path: string,
     has: (path, facts) => SYSTEM_TREES.test(path) && !TEMPORARY.test(path) && !isOwn(path, facts),
   },
   { name: "project permissions", has: (path) => PROJECT_PERMISSIONS.test(path) },
-  { name: "executed by tools", has: (path) => EXECUTED_BY_TOOLS.test(path) },
+  {
+    name: "executed by tools",
+    has: (path) => EXECUTED_BY_TOOLS.test(path) || (executedByOthers(path) !== undefined && !SHELL_START_UP.test(path)),
+  },
+  { name: "agent instructions", has: (path, facts) => agentInstructions(path, facts.workspaceRoot) !== undefined },
   { name: "project env/config", has: (path) => PROJECT_CONFIG.test(posix.basename(path)) },
 ]
 
@@ -109,7 +114,9 @@ const SYSTEM_START_UP =
 const SYSTEM_CONFIG = /^\/(?:etc|private\/(?:etc|var(?!\/folders\/)|tmp|home))(?:\/|$)/u
 const TEMPORARY = /^\/var\/(?:tmp|folders)\//u
 const SYSTEM_TREES = /^\/(?:bin|sbin|lib\d*|boot|usr|var|root|System|Library)(?:\/|$)/u
-const EXECUTED_BY_TOOLS =
-  /\/\.git(?:$|\/[^/]*[*?[])|\/\.git\/(?:hooks?(?:\/|$)|config$|info\/attributes$|modules\/)|\/\.(?:envrc|mailcap)$|\/\.husky\/(?!_\/\.gitignore)|\/\.vscode\/(?:tasks|launch|settings)\.json$|\/\.idea\/(?:workspace\.xml|runConfigurations)|\/\.(?:mcp\.json|gitmodules)$|\/\.claude\/settings[^/]*\.json$|\/\.devcontainer(?:\/|\.json$)/u
+/** Beside the files that are protected in a workspace: a repository as a whole, patterns in it, and the addresses of submodules. */
+const EXECUTED_BY_TOOLS = /\/\.git(?:$|\/[^/]*[*?[])|\/\.gitmodules$/u
+/** A shell executes them in the home, where they have a class of their own. */
+const SHELL_START_UP = /\/\.(?:bashrc|bash_profile|profile|zshrc|zshenv)$/u
 const PROJECT_PERMISSIONS = /\/\.hermes(?:$|\/(?:(?:permissions|config)\.yaml|(?:plugins|hooks)(?:\/|$)))/u
 const PROJECT_CONFIG = /^(?:\.env(?:\..+)?|config\.yaml)$/u

@@ -1,7 +1,7 @@
 import { posix } from "node:path"
 import type { ShellWord } from "../shell/understood-command.ts"
 import { outputTargets } from "./command-paths.ts"
-import { hasFlag, optionValues } from "./invocation.ts"
+import { hasFlag, optionValues, packedValues } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
 import { patchedFiles } from "./patch-targets.ts"
 
@@ -29,9 +29,33 @@ export function writtenPaths(call: Invocation): readonly WrittenPath[] {
   const redirected = call.isWrapper
     ? []
     : outputTargets(call.command).map((word): WrittenPath => ({ method: "redirection", word }))
-  if (call.isWrapper) return []
-  return [...redirected, ...(WRITERS.get(call.program)?.(call) ?? [])]
+  if (call.isWrapper) return LOGGING_WRAPPERS.has(call.program) ? commonOutput(call) : []
+  return [...redirected, ...(WRITERS.get(call.program) ?? commonOutput)(call)]
 }
+
+/** Most programs write to the file of `-o`. A word behind it that is no file names none of the protected ones. */
+const commonOutput: Writer = (call) =>
+  NO_OUTPUT.has(call.program)
+    ? []
+    : [
+        ...optionValues(
+          call,
+          ..."--output --out --outfile --output-file --out-file --output-dir --out-dir --outdir --output-directory --target --destination --log-file --logfile".split(
+            " ",
+          ),
+        ),
+        ...packedValues(call, "oO"),
+      ].map((word) => ({ method: "other", word }))
+
+/** Programs that start another one and write about it. */
+const LOGGING_WRAPPERS: ReadonlySet<string> = new Set(["strace", "ltrace", "valgrind", "perf", "gtime", "time"])
+
+/** Programs in which `-o` is something else, and which read the files that they name. */
+const NO_OUTPUT: ReadonlySet<string> = new Set(
+  "ls dir vdir grep egrep fgrep zgrep rg ag ack ps stat lsof ssh sftp ssh-add ssh-copy-id set shopt declare export mount ip docker podman kubectl id du df cat bat head tail wc file diff cmp column comm od nl ss nmap".split(
+    " ",
+  ),
+)
 
 type Writer = (call: Invocation) => readonly WrittenPath[]
 
@@ -47,8 +71,10 @@ const operands = (call: Invocation): readonly ShellWord[] => call.operands
 const last = (call: Invocation): readonly ShellWord[] => call.operands.slice(-1)
 const options =
   (...names: readonly string[]) =>
-  (call: Invocation): readonly ShellWord[] =>
-    optionValues(call, ...names)
+  (call: Invocation): readonly ShellWord[] => [
+    ...optionValues(call, ...names),
+    ...packedValues(call, names.flatMap((name) => (/^-[A-Za-z]$/u.test(name) ? [name.slice(1)] : [])).join("")),
+  ]
 const assigned =
   (name: string) =>
   (call: Invocation): readonly ShellWord[] =>
@@ -63,9 +89,10 @@ const following =
 
 /** cp, mv, install, ln: the last operand, or a name in it when it is a directory. */
 const copies: Writer = (call) => {
-  const directories = optionValues(call, "-t", "--target-directory")
+  const directories = options("-t", "--target-directory")(call)
   const targets = directories.length > 0 ? directories : call.operands.length > 1 ? last(call) : []
-  const sources = directories.length > 0 ? call.operands : call.operands.slice(0, -1)
+  const sources =
+    directories.length > 0 ? call.operands.filter((word) => !directories.includes(word)) : call.operands.slice(0, -1)
   return targets.flatMap((target) => [
     { method: "copy" as const, word: target },
     ...sources.map((source) => ({
@@ -110,8 +137,15 @@ export const curlOutput: Writer = all(
     "other",
     options("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr"),
   ),
-  (call) =>
-    hasFlag(call, /^-[a-zA-Z]*O|^--remote-name/u) ? remoteNames(call).map((word) => ({ method: "other", word })) : [],
+  (call) => {
+    if (!hasFlag(call, /^-[a-zA-Z#]*O|^--remote-name/u)) return []
+    const names = remoteNames(call)
+    const inDirectory = optionValues(call, "--output-dir").flatMap((directory) => [
+      directory,
+      ...names.map((name) => ({ ...directory, text: `${directory.text}/${name.text}` })),
+    ])
+    return [...names, ...inDirectory].map((word) => ({ method: "other", word }))
+  },
 )
 export const wgetOutput: Writer = all(
   as("other", options("-O", "--output-document", "-o", "--output-file", "-a", "-P", "--directory-prefix")),
@@ -133,6 +167,8 @@ function gitOutput(call: Invocation): readonly ShellWord[] {
     call,
     "--output",
     "--output-directory",
+    "--separate-git-dir",
+    ...(action === "checkout-index" ? ["--prefix"] : []),
     ...(["archive", "format-patch"].includes(action) ? ["-o"] : []),
   )
   const target =
@@ -150,6 +186,29 @@ function sqliteOutput(call: Invocation): readonly ShellWord[] {
     const file = /^\s*\.(?:output|once|backup|save|log|clone)\s+(?:main\s+)?['"]?([^'"|\s]+)/u.exec(word.text)?.[1]
     return file === undefined || file === "stdout" || file === "off" ? [] : { ...word, text: file }
   })
+}
+
+/** `git mv a b`. */
+const gitMoves: Writer = (call) => {
+  const [first, ...moved] = call.operands
+  return first?.text === "mv" ? copyWriters({ ...call, operands: moved }) : []
+}
+
+/** The directory and the name in it are separate options. */
+const aria2Output = (call: Invocation): readonly ShellWord[] => {
+  const names = options("-o", "--out")(call)
+  const directories = options("-d", "--dir")(call)
+  return [
+    ...names,
+    ...directories,
+    ...directories.flatMap((directory) =>
+      names.map((name) => ({
+        ...directory,
+        text: `${directory.text}/${name.text}`,
+        known: directory.known && name.known,
+      })),
+    ),
+  ]
 }
 
 const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
@@ -179,7 +238,7 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["ex", as("other", operands)],
   ["sort", output],
   ["split", as("other", last)],
-  ["csplit", as("other", last)],
+  ["csplit", as("other", (call) => [...last(call), ...options("-f", "--prefix")(call)])],
   ["openssl", as("other", options("-out"))],
   ["gpg", as("other", options("-o", "--output"))],
   ["curl", curlOutput],
@@ -191,15 +250,23 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["7z", as("other", options("-o"))],
   ["7za", as("other", options("-o"))],
   ["sqlite3", as("other", sqliteOutput)],
-  ["cpio", as("other", options("-D", "--directory"))],
+  ["cpio", as("other", (call) => [...options("-D", "--directory")(call), ...last(call)])],
   ["find", as("other", following(/^-f(?:printf|print|print0|ls)$/u))],
+  ["ffmpeg", as("other", last)],
+  ["convert", as("other", last)],
+  ["magick", as("other", last)],
+  ["xxd", as("other", (call) => call.operands.slice(1, 2))],
+  ["script", as("other", (call) => call.operands.slice(0, 1))],
+  ["zip", as("other", (call) => call.operands.slice(0, 1))],
+  ["tcpdump", as("other", options("-w"))],
+  ["aria2c", as("other", aria2Output)],
   ["rm", deletes],
   ["unlink", deletes],
   ["shred", deletes],
   ["rmdir", deletes],
   ["crudini", as("other", (call) => call.operands.slice(1, 2))],
   ["yq", as("other", (call) => (hasFlag(call, /^-i|^--in-?place/u) ? call.operands.slice(1) : []))],
-  ["git", as("other", gitOutput)],
+  ["git", all(as("other", gitOutput), gitMoves)],
   ["mkfifo", as("other", operands)],
   ["setfacl", as("other", last)],
   ["chattr", as("other", last)],

@@ -2,7 +2,7 @@ import { basename } from "node:path"
 
 import { isLoopback } from "../commands/network-target.ts"
 import { executedFiles } from "../executed-files.ts"
-import { isWithin } from "../file-floor.ts"
+import { agentInstructions, isWithin } from "../file-floor.ts"
 import type { PolicyRequest } from "../policy-request.ts"
 import { commandSinks } from "./command-sinks.ts"
 import { hostsIn } from "./hosts.ts"
@@ -44,7 +44,9 @@ export function callSinks(
     const lasting = (role === undefined ? undefined : ROLES[role]) ?? TOOLSETS[request.toolset]
     if (lasting !== undefined) add(lasting.kind, ...lastingText(args, lasting.fields))
     for (const { literal, real } of request.paths) {
-      if (INSTRUCTION_FILES.test(basename(real))) add("instructions", basename(real))
+      const isFollowed =
+        agentInstructions(real, request.directories.workspaceRoot) !== undefined || SKILL_FILES.test(basename(real))
+      if (isFollowed) add("instructions", basename(real))
       if (isOutside(real, request)) add("path", literal)
     }
   }
@@ -69,9 +71,8 @@ function lastingText(args: JudgedContent["args"], fields: LastingText["fields"])
   return text === "" ? [] : [text]
 }
 
-/** Files whose text agents follow. */
-const INSTRUCTION_FILES =
-  /^(?:agents|claude|gemini|hermes|\.hermes|copilot-instructions|soul|skill)\.md$|^\.(?:cursor|windsurf|cline)rules$|\.mdc$/iu
+/** Files whose text agents follow once they are installed, in any directory. */
+const SKILL_FILES = /^(?:copilot-instructions|skill)\.md$|\.mdc$/iu
 
 function isOutside(path: string, { directories, realDirectories = directories }: PolicyRequest): boolean {
   return ![realDirectories.workspaceRoot, ...(realDirectories.writable ?? [])].some((root) => isWithin(path, root))

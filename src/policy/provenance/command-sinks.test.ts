@@ -5,7 +5,7 @@ import { commandSinks } from "./command-sinks.ts"
 function networkHosts(line: string): readonly (string | undefined)[] {
   const understood = understandCommand(line, INITIAL_SHELL_STATE("/w"), { userHome: "/home/alice" })
   const verdict = { level: "ok", findings: [], outside: [], understood } as const
-  const judged = { line, verdict, isReadOnly: false, keepsGitSettings: false, opens: [] }
+  const judged = { line, verdict, isReadOnly: false, keepsGitSettings: false, updatesTree: false, opens: [] }
   return commandSinks(judged, () => []).flatMap(({ kind, value }) => (kind === "network" ? [value] : []))
 }
 

@@ -16,7 +16,9 @@ export interface ExpandedRedirections {
 }
 
 const LONGEST_FILE = 65_536
-const MOST_FILES = 64
+/** More texts than this are not kept: such a file counts as one whose text is not known. */
+const MOST_TEXTS = 256
+const MOST_FILES = 10_000
 
 export function expandRedirections(nodes: readonly RedirectionNode[], expansion: Expansion): ExpandedRedirections {
   const redirections: Redirection[] = []
@@ -93,6 +95,7 @@ export function rememberFile(
   const isKnown = text !== undefined && before !== undefined && (before + text).length <= LONGEST_FILE
   // Appending to a file that the line did not write leaves it unknown.
   const whole = isKnown && (!appends || scope.files.has(path)) ? before + text : undefined
-  if (scope.files.size >= MOST_FILES && !scope.files.has(path)) return
-  scope.files.set(path, whole)
+  const isNew = !scope.files.has(path)
+  if (isNew && scope.files.size >= MOST_FILES) return
+  scope.files.set(path, isNew && scope.files.size >= MOST_TEXTS ? undefined : whole)
 }

@@ -7,6 +7,8 @@ import { NESTED_PROGRAMS } from "./nested/nested-programs.ts"
 import { foldName, programName } from "./program-name.ts"
 import { filePath } from "./redirections.ts"
 import { nestedSource, runShell, SHELLS } from "./nested/nested-shell.ts"
+import { rememberRemotes } from "./git-remotes.ts"
+import { rememberMovedFiles } from "./moved-files.ts"
 import { rememberCopies, rememberDownloads, rememberLinks } from "./written-files.ts"
 import { runVariableCommands } from "./nested/command-variables.ts"
 import { compilePattern, matches } from "./expansion/shell-pattern.ts"
@@ -30,14 +32,24 @@ export function runCall(call: Call, interpreter: Interpreter): Outcome {
     ? unwrap(call, { name, wrapper }, interpreter)
     : ARGUMENT_WRAPPERS.get(name)?.(call, interpreter)
   if (unwrapped !== undefined) return unwrapped
+  const direct = gitSubcommand(name, program)
+  if (direct !== undefined) return interpreter.runCall({ ...call, argv: [...direct, ...call.argv.slice(1)] })
   const index = interpreter.emit(call)
   runWrittenScript(call, program, interpreter)
   NESTED_PROGRAMS.get(name)?.(call, interpreter)
   rememberDownloads(name, call)
   rememberCopies(name, call)
+  rememberMovedFiles(name, call)
   rememberLinks(name, call)
+  rememberRemotes(name, call)
   const output = knownOutput(name, call)
   return { output, index, result: output === undefined ? "open" : "succeeds" }
+}
+
+/** Git's own directory has a program for each subcommand: `/usr/lib/git-core/git-push`. */
+function gitSubcommand(name: string, program: Field): readonly Field[] | undefined {
+  if (!name.startsWith("git-") || !/(?:^|\/)git-core\/[^/]+$/u.test(program.text)) return undefined
+  return ["git", name.slice("git-".length)].map((text) => ({ ...program, text }))
 }
 
 /** Wrappers that make arguments of what they read. */

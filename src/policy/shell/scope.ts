@@ -62,6 +62,8 @@ export class Scope {
   readonly links: Map<string, string>
   /** Files that were sourced in this shell and whose text is not known. */
   readonly sourced: Set<string>
+  /** Where git pushes to since commands of this shell changed it; see `ShellState`. */
+  readonly remotes: Set<string>
 
   constructor(from: Scope | ShellState) {
     if (from instanceof Scope) {
@@ -81,6 +83,7 @@ export class Scope {
       this.files = from.files
       this.links = from.links
       this.sourced = from.sourced
+      this.remotes = from.remotes
       return
     }
     this.#variables = new Map()
@@ -103,6 +106,7 @@ export class Scope {
     this.files = new Map(from.files ?? [])
     this.links = new Map(from.links ?? [])
     this.sourced = new Set(from.sourced ?? [])
+    this.remotes = new Set(from.remotes ?? [])
   }
 
   fork(): Scope {
@@ -339,6 +343,7 @@ export class Scope {
       files: this.files,
       links: this.links,
       ...(this.sourced.size === 0 ? {} : { sourced: this.sourced }),
+      ...(this.remotes.size === 0 ? {} : { remotes: this.remotes }),
     }
   }
 }

@@ -78,6 +78,8 @@ export interface ShellState {
   readonly links?: ReadonlyMap<string, string>
   /** Files that were sourced and whose text is not known: any name may be a function or an alias since then. */
   readonly sourced?: ReadonlySet<string>
+  /** Remote repositories that commands added or changed: names, `*` for any, and as absolute paths the directories of new clones. */
+  readonly remotes?: ReadonlySet<string>
 }
 
 export interface UnderstoodCommand {

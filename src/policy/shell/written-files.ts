@@ -3,7 +3,7 @@ import { filePath, rememberFile } from "./redirections.ts"
 import { knownWord } from "./scope.ts"
 import { optionValue } from "./nested/unwrap.ts"
 
-const COPYING = new Set(["cp", "ln", "mv", "install", "link"])
+export const COPYING = new Set(["cp", "ln", "mv", "install", "link"])
 const PROGRAM_PATH = /^\/(?:usr\/)?(?:local\/)?s?bin\/[^/]+$/u
 
 /** After `cp /bin/rm x` the name x stands for that program. */

@@ -129,6 +129,45 @@ describe.skipIf(missing !== undefined)(titleWithReason("sandbox escapes", missin
     expect(output).not.toContain("moved\n")
   })
 
+  test("a socket in terminal.sandbox_sockets can be used under each of its names, and those of other programs cannot", async () => {
+    await using home = await temporaryHome()
+    const services = join(home.userHome, "services")
+    await mkdir(services)
+    await symlink(services, join(home.userHome, "link"))
+    const paths = [
+      join(services, "allowed.sock"),
+      join(services, "other with space.sock"),
+      join(home.env["TMPDIR"] ?? "", "editor.sock"),
+      join(home.workdir, "project.sock"),
+    ]
+    const servers = paths.map((path) => createServer((client) => client.end("reached")).listen(path))
+    await vi.waitUntil(() => servers.every(({ listening }) => listening))
+    await writeFile(
+      join(home.path, "config.yaml"),
+      `terminal: {sandbox: required, sandbox_sockets: [~/link/allowed.sock, ~/link/later.sock]}\n`,
+    )
+    // Hidden under its own name because the environment names it.
+    await using session = await openIn(home, home.workdir, { NVIM: join(services, "allowed.sock") })
+    const probe = `import("node:net").then(({ connect }) => { for (const path of process.argv.slice(1)) {
+      const say = (what) => console.log(path.split("/").at(-1), String(what))
+      connect(path).on("data", say).on("error", (error) => say(error.code)) } })`
+    const reach = (...names: readonly string[]) =>
+      outputOf(session.workspace, `node -e '${probe}' ${names.map((name) => `'${name}'`).join(" ")}`)
+    const lines = (await reach(...paths)).trim().split("\n").toSorted()
+    const later = join(services, "later.sock")
+    const started = createServer((client) => client.end("reached")).listen(later)
+    await vi.waitUntil(() => started.listening)
+    const again = await reach(later)
+    for (const server of [...servers, started]) server.close()
+    expect(lines).toEqual([
+      "allowed.sock reached",
+      "editor.sock ECONNREFUSED",
+      "other with space.sock ECONNREFUSED",
+      "project.sock reached",
+    ])
+    expect(again).toBe("later.sock reached\n")
+  })
+
   test("a command finds no state of another session, and replacing its own state with pipes blocks nothing", async () => {
     await using home = await temporaryHome()
     await using one = await openIn(home, home.workdir)

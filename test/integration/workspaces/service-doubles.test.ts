@@ -227,10 +227,11 @@ test("files are uploaded to a sandbox in small parts, and cache files are downlo
     directories: ["skills"],
     caches: ["cache/images"],
     files: [],
+    provided: [],
     except: [],
     neverDownloaded: ["skills"],
   }
-  const sync = { paths, clock: systemClock, log }
+  const sync = { paths, isBorrowed: false, clock: systemClock, log }
   const opened = await openDaytonaWorkspace({ ...shared(home, double), image: "i", diskMb: 0, sync })
   if (!opened.ok) throw new Error(opened.error)
   const command = `cat ~/.hermes/skills/a/SKILL.md; wc -c <~/.hermes/skills/large; echo evil >~/.hermes/skills/a/SKILL.md

@@ -5,6 +5,7 @@ import { isCredentialPath } from "../credential-paths.ts"
 import { hasFlag, optionValues, subcommands, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { NETWORK_PROGRAMS, isLoopback, networkHost } from "../network-target.ts"
+import { PUSH_RULES } from "./pushes.ts"
 import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
 
 const network = (call: Invocation): readonly Effect[] => [{ kind: "network", host: networkHost(call) }]
@@ -61,6 +62,38 @@ const NAMES_ONLY = new Set(["ls", "find", "sort", "tr", "cut"])
 const SUBSTITUTED_READER = new RegExp(
   String.raw`(?:\$\(|${"`"}|[<>]\()(?:\s{0,9}<|[^)]{0,300}?\b(?:${[...READERS].filter((name) => !NAMES_ONLY.has(name)).join("|")})\b)`,
   "u",
+)
+
+/** Programs that load something from an address, which can carry data to its server. */
+const ADDRESS_PROGRAMS = new Set(
+  "git hg svn npm npx pnpm yarn bun deno pip pip3 pipx uv uvx poetry conda cargo go gem bundle composer docker podman helm brew ffmpeg ffprobe yt-dlp".split(
+    " ",
+  ),
+)
+const sendsInAddress = (call: Invocation): boolean =>
+  call.words.some(({ known, text }) => !known && /:\/\/|^[\w.-]+@|^git\+/u.test(text) && SUBSTITUTED_READER.test(text))
+
+/** Text of a file that reaches an address by way of a variable or of `xargs`, where the host is the same for all of it. */
+const sendsReadText = (call: Invocation): boolean => {
+  const { command, understood } = call
+  const isFilled = call.command.wrappers.some(({ program }) => program === "xargs")
+  const before = understood.commands.slice(0, understood.commands.indexOf(command))
+  const reads = (other: SimpleCommand): boolean =>
+    READS_TEXT.has(other.program ?? "")
+      ? other.input?.kind === "file" || upstream(other, understood).some(readsContent)
+      : other.source === "substitution" && readsContent(other)
+  if (call.words.some(({ known, text }) => !known && FIXED_HOST.test(text) && /\$\{?\w/u.test(text)))
+    return before.some(reads)
+  if (!isFilled || !call.words.some(({ text }) => FIXED_HOST.test(text))) return false
+  const fromFile = command.wrappers.some(({ argv }) => argv.some(({ text }) => /^-a|^--arg-file/u.test(text)))
+  return fromFile || command.input?.kind === "file" || upstream(command, understood).some(readsContent)
+}
+const READS_TEXT = new Set(["read", "mapfile", "readarray"])
+const FIXED_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/$`{}]+\//iu
+const readsContent = ({ program, argv }: SimpleCommand): boolean =>
+  CONTENT_READERS.has(program ?? "") && argv.length > 1
+const CONTENT_READERS = new Set(
+  "cat tac head tail nl od xxd hexdump base64 base32 strings sed awk grep rg dd".split(" "),
 )
 
 const mentionsCredential = (call: Invocation): string | undefined => {
@@ -157,6 +190,16 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
   },
   {
     key: "upload a file",
+    programs: ["ffmpeg", "avconv", "gst-launch-1.0"],
+    when: (call) =>
+      isElsewhere(call) &&
+      /^(?!file:)[a-z][a-z0-9+.-]*:\/\//iu.test(call.operands.at(-1)?.text ?? "") &&
+      call.operands.length > 1,
+    does: "sends a file to another machine",
+    effects: network,
+  },
+  {
+    key: "upload a file",
     programs: ["wget", "wget2"],
     when: (call) => hasFlag(call, /^--(?:post|body)-file/u) && isElsewhere(call),
     does: "sends a file to another machine",
@@ -212,28 +255,18 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
   {
     key: "send the output of a command to another machine",
     programs: NETWORK_NAMES,
-    when: (call) => sendsSubstitution(call) && isElsewhere(call),
+    when: (call) => (sendsSubstitution(call) || sendsReadText(call)) && isElsewhere(call),
     does: "sends the output of a command to another machine",
     effects: network,
   },
   {
-    key: "git push to a URL",
-    programs: ["git"],
-    when: (call) =>
-      subcommands(call)[0] === "push" &&
-      subcommands(call)
-        .slice(1)
-        .some((word) => /^(?:[a-z+]+:\/\/|[\w.-]+@[\w.-]+:|ext::)/iu.test(word)),
-    does: "pushes to a repository that is not a named remote",
-    effects: [{ kind: "person" }],
+    key: "send the output of a command to another machine",
+    programs: [...ADDRESS_PROGRAMS],
+    when: (call) => sendsInAddress(call) && isElsewhere(call),
+    does: "sends the output of a command to another machine, as a part of an address",
+    effects: network,
   },
-  {
-    key: "change where git pushes to",
-    programs: ["git"],
-    when: (call) => sub(call, "remote set-url"),
-    does: "changes the address of a remote repository",
-    effects: [{ kind: "person" }],
-  },
+  ...PUSH_RULES,
   {
     key: "publish to a public service",
     programs: [

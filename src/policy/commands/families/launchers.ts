@@ -53,6 +53,7 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
   ["emacsclient", anyOption("--eval", "-e")],
   ["less", (call) => call.words.some(({ text }) => /^\+\+?!/u.test(text))],
   ["more", (call) => call.words.some(({ text }) => /^\+\+?!/u.test(text))],
+  ["rg", anyOption("--pre", "--hostname-bin")],
   ["man", anyOption("-P", "--pager", "-H", "--html")],
   ["tar", tarProgram],
   ["gtar", tarProgram],

@@ -1,6 +1,6 @@
 import type { CommandRule } from "../command-rule.ts"
 import type { Effect } from "../command-verdict.ts"
-import { hasFlag, optionValues, subcommands } from "../invocation.ts"
+import { hasFlag, optionValues, packedValues, subcommands } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { isLoopback, networkHost } from "../network-target.ts"
 
@@ -76,7 +76,9 @@ const sendsByRequest = (call: Invocation): boolean => {
   )
 }
 const requestMethod = (call: Invocation, ...names: readonly string[]): boolean =>
-  optionValues(call, ...names).some(({ text }) => SENDING_METHOD.test(text))
+  [...optionValues(call, ...names), ...(names.includes("-X") ? packedValues(call, "X") : [])].some(({ text }) =>
+    SENDING_METHOD.test(text),
+  )
 
 const DATABASE_CLIENTS = [
   "psql",

@@ -117,7 +117,9 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
     key: "git switch or checkout discarding changes",
     programs: GIT,
     when: (call) =>
-      ["checkout", "switch"].includes(action(call)) && hasFlag(call, /^--(?:force|discard-changes)$|^-f$/u),
+      (["checkout", "switch"].includes(action(call)) && hasFlag(call, /^--(?:force|discard-changes)$|^-f$/u)) ||
+      (action(call) === "checkout-index" && hasFlag(call, /^--force$|^-[a-z]*f/u)) ||
+      (action(call) === "read-tree" && hasFlag(call, /^--reset$/u)),
     does: "discards changes that are not committed",
     effects: workingTree,
   },

@@ -97,6 +97,7 @@ const ORDINARY: Readonly<Record<PathClass, string | undefined>> = {
   system: "write into a system directory",
   kernel: "change kernel settings",
   "executed by tools": "write a file that other programs execute",
+  "agent instructions": "change instructions for agents",
   "project permissions": "change the permissions of the project",
   "project env/config": undefined,
 }
@@ -162,6 +163,7 @@ const DELETED: Readonly<Record<PathClass, string | undefined>> = {
   system: "delete in a system directory",
   kernel: "change kernel settings",
   "executed by tools": undefined,
+  "agent instructions": undefined,
   "project permissions": "change the permissions of the project",
   "project env/config": undefined,
 }
@@ -179,6 +181,7 @@ const WHAT: Readonly<Record<PathClass, string>> = {
   system: "changes a directory of the system",
   kernel: "changes settings of the kernel",
   "executed by tools": "changes a file that other programs execute",
+  "agent instructions": "changes instructions that agents follow in later sessions",
   "project permissions": "changes what Hermes may do in this project",
   "project env/config": "replaces an environment or configuration file of the project",
 }

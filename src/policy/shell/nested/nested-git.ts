@@ -57,12 +57,44 @@ export function runGit(call: Call, interpreter: Interpreter): void {
     if (start !== -1 && start < argv.length)
       runInsideText(call, { name: "git", at: start, text: joinWords(argv.slice(start)) }, interpreter)
   }
-  if (subcommand === "config")
-    runSetting(
-      call,
-      { at, name: argv.slice(at + 1).find(({ text }) => text.includes("."))?.text ?? "", value: argv.at(-1) },
-      interpreter,
-    )
+  if (subcommand === "config") {
+    const name = argv.slice(at + 1).find(({ text }) => text.includes("."))?.text ?? ""
+    const value = argv.at(-1)
+    runSetting(call, { at, name, value }, interpreter)
+    const alias = /^alias\.(.+)$/iu.exec(name)?.[1]
+    if (alias !== undefined && value !== undefined && value.text !== name)
+      call.frame.scope.setFunction(aliasKey(alias), value.known ? value.text : undefined)
+  }
+  runAlias(call, { at, subcommand }, interpreter)
+}
+
+/** Aliases of git are kept with the functions of the shell; no function has a space in its name. */
+function aliasKey(name: string): string {
+  return `git ${name.toLowerCase()}`
+}
+
+/** `git p` after `git config alias.p 'push URL'`, or with `-c`. What a shell alias (`!…`) runs was interpreted when it was set. */
+function runAlias(
+  call: Call,
+  { at, subcommand }: { readonly at: number; readonly subcommand: string },
+  interpreter: Interpreter,
+): void {
+  const { argv, frame } = call
+  const mark = aliasKey(subcommand)
+  if (subcommand === "" || frame.active.includes(mark)) return
+  const given = argv
+    .slice(1, at)
+    .find(({ text }) => text.toLowerCase().startsWith(`alias.${subcommand.toLowerCase()}=`))
+  const kept = frame.scope.function(mark)
+  if (given === undefined && kept === undefined) return
+  const body = given === undefined ? kept?.body : given.text.slice(given.text.indexOf("=") + 1)
+  if (body === undefined) {
+    interpreter.doubt("program", `git ${subcommand}`, "it is an alias whose text is not known")
+    return
+  }
+  if (body.startsWith("!")) return
+  const rest = argv.slice(at + 1).map(({ text }) => `'${text.replaceAll("'", String.raw`'\''`)}'`)
+  interpreter.runText(`git ${[body, ...rest].join(" ")}`, { ...frame, active: [...frame.active, mark] })
 }
 
 const MOST_WORDS = 64
