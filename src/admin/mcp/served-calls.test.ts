@@ -4,12 +4,21 @@ import { expect, test } from "vitest"
 import { z } from "zod"
 
 import { createTestHomeContext } from "../../../test/support/home-context.ts"
+import type { Clock } from "../../base/clock.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { conversationTools } from "../../mcp/server/conversation-tools.ts"
 import type { ServedTool } from "../../mcp/server/conversation-tools.ts"
+import { createEventQueue } from "../../mcp/server/event-queue.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import { loadHome } from "../loaded-home.ts"
 import { openServedCalls } from "./served-calls.ts"
+
+const never = new AbortController().signal
+
+function emptyHomeTools(clock: Clock): readonly ServedTool[] {
+  const openStore = (): Promise<undefined> => Promise.resolve(undefined)
+  return conversationTools(openStore, createEventQueue(openStore, clock))
+}
 
 interface Outcome {
   readonly result: unknown
@@ -24,10 +33,11 @@ async function serve(
 ): Promise<Outcome> {
   using context = createTestHomeContext({ "config.yaml": config }, { MY_API_KEY: "planted-secret-value" })
   const loaded = await loadHome(context)
-  const tools = [...conversationTools(() => Promise.resolve(undefined), context.clock), ...more]
+  const tools = [...emptyHomeTools(context.clock), ...more]
   const calls = await openServedCalls(loaded, { tools, cwd: context.directory })
   if (!calls.ok) throw new Error(calls.error.message)
-  const result = parseJson(await calls.value.call(name, args, new AbortController().signal))
+  const { text } = await calls.value.run({ tool: name, args, signal: never })
+  const result = parseJson(text)
   await calls.value.close()
   const lines = readFileSync(context.home.file("logs", "audit.jsonl"), "utf8").trim().split("\n")
   return { result, audit: lines.map((line) => parseJson(line)).filter(isRecord) }
@@ -56,7 +66,7 @@ test.each([
     "deny",
   ],
   [
-    "a rule that wants a question, because nobody can answer",
+    "a rule that wants a question, where no user can answer",
     "approvals: { rules: [{ pattern: messages_read, decision: ask }] }",
     "ask",
   ],
@@ -72,27 +82,26 @@ test("waiting for an event ends with its time limit, and with the other program'
   const waited = await serve("", { name: "events_wait", args: { timeout_ms: 0 } })
   expect(waited.result).toEqual({ event: null, reason: "timeout" })
   using context = createTestHomeContext()
-  const tools = conversationTools(() => Promise.resolve(undefined), context.clock)
+  const tools = emptyHomeTools(context.clock)
   const calls = await openServedCalls(await loadHome(context), { tools, cwd: context.directory })
   if (!calls.ok) throw new Error(calls.error.message)
   const cancel = new AbortController()
-  const waiting = calls.value.call("events_wait", { timeout_ms: 300_000 }, cancel.signal)
+  const waiting = calls.value.run({ tool: "events_wait", args: { timeout_ms: 300_000 }, signal: cancel.signal })
   cancel.abort()
-  expect(parseJson(await waiting)).toMatchObject({ error: expect.any(String) })
+  expect(parseJson((await waiting).text)).toMatchObject({ error: expect.any(String) })
   await calls.value.close()
 })
 
 test("arguments that do not fit and tools that do not exist are answered with an error", async () => {
   using context = createTestHomeContext()
-  const tools = conversationTools(() => Promise.resolve(undefined), context.clock)
+  const tools = emptyHomeTools(context.clock)
   const calls = await openServedCalls(await loadHome(context), { tools, cwd: context.directory })
   if (!calls.ok) throw new Error(calls.error.message)
-  const { call, close } = calls.value
-  const never = new AbortController().signal
-  expect(parseJson(await call("messages_read", {}, never))).toMatchObject({
-    error: expect.stringContaining("session_key"),
-  })
-  expect(parseJson(await call("terminal", {}, never))).toMatchObject({ error: expect.stringContaining("Unknown tool") })
+  const { run, close } = calls.value
+  const answer = async (tool: string): Promise<unknown> =>
+    parseJson((await run({ tool, args: {}, signal: never })).text)
+  expect(await answer("messages_read")).toMatchObject({ error: expect.stringContaining("session_key") })
+  expect(await answer("terminal")).toMatchObject({ error: expect.stringContaining("Unknown tool") })
   await close()
 })
 

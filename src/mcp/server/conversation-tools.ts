@@ -1,13 +1,12 @@
 import { z } from "zod"
 
-import type { Clock } from "../../base/clock.ts"
 import { ellipsize } from "../../base/text.ts"
 import { isSessionId } from "../../protocol/identifiers.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { MessageRow, SessionRow, SessionStore } from "../../state/store.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import type { DefinedTool } from "../../toolkit/define-tool.ts"
-import { createEventQueue } from "./event-queue.ts"
+import type { EventQueue } from "./event-queue.ts"
 
 /** A tool that Hermes offers to other programs. */
 export interface ServedTool {
@@ -25,8 +24,7 @@ const limitUpTo200 = z.int().min(1).max(200).default(50)
 const cursor = z.int().min(0).default(0)
 
 /** The tools with which other programs read the conversations of a home. A permission rule may name one of them and a conversation. */
-export function conversationTools(openStore: OpenStore, clock: Clock): readonly ServedTool[] {
-  const events = createEventQueue(openStore, clock)
+export function conversationTools(openStore: OpenStore, events: EventQueue): readonly ServedTool[] {
   const find = async (key: string): Promise<SessionRow | undefined> =>
     isSessionId(key) ? await (await openStore())?.session(key) : undefined
   const messagesOf = async (key: string): Promise<readonly MessageRow[] | undefined> => {

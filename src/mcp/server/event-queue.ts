@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import type { SessionStore } from "../../state/store.ts"
+import type { SessionStore, SessionSummary } from "../../state/store.ts"
 
 /** A change of a conversation, as other programs see it. */
 export interface ConversationEvent {
@@ -43,22 +43,26 @@ const MAX_CONTENT_CHARS = 2000
 
 /** Reads the store when it is asked to: nothing runs while no program is interested. */
 export function createEventQueue(openStore: () => Promise<SessionStore | undefined>, clock: Clock): EventQueue {
-  const lastSeen = new Map<SessionId, number>()
+  const lastSeen = new Map<SessionId, { readonly row: number; readonly state: string }>()
   const startedAt = clock.now() / 1000
   let events: ConversationEvent[] = []
   let cursor = 0
   let newestActivity = startedAt
 
-  const read = async (): Promise<void> => {
+  const scan = async (): Promise<void> => {
     const store = await openStore()
     if (store === undefined) return
     const sessions = await store.list({ limit: SESSIONS_READ, orderBy: "last-activity", all: true })
-    const changed = sessions.filter(({ lastActivity }) => lastActivity >= newestActivity)
-    for (const { id } of changed.toReversed()) {
+    // Reading a conversation takes all of its messages, so the newest one is not read again while it stays as it is.
+    const changed = sessions.filter(
+      (session) => session.lastActivity >= newestActivity && lastSeen.get(session.id)?.state !== stateOf(session),
+    )
+    for (const session of changed.toReversed()) {
+      const { id } = session
       const known = lastSeen.get(id)
       const rows = await store.messages(id)
-      const fresh = rows.filter((row) => (known === undefined ? row.timestamp > startedAt : row.id > known))
-      lastSeen.set(id, rows.at(-1)?.id ?? known ?? 0)
+      const fresh = rows.filter((row) => (known === undefined ? row.timestamp > startedAt : row.id > known.row))
+      lastSeen.set(id, { row: rows.at(-1)?.id ?? known?.row ?? 0, state: stateOf(session) })
       for (const row of fresh) {
         if (row.role !== "user" && row.role !== "assistant") continue
         cursor += 1
@@ -76,6 +80,23 @@ export function createEventQueue(openStore: () => Promise<SessionStore | undefin
     }
     newestActivity = Math.max(newestActivity, ...changed.map(({ lastActivity }) => lastActivity))
     events = events.slice(-MAX_EVENTS)
+  }
+
+  // One scan at a time: two would both report a new message. What is stored before a call of `read` is seen by the scan it waits for.
+  let running: Promise<void> | undefined
+  let following: Promise<void> | undefined
+  let scannedAt = -Infinity
+  const start = (): Promise<void> => {
+    following = undefined
+    scannedAt = clock.now()
+    running = scan().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  const read = async (): Promise<void> => {
+    if (following === undefined && running !== undefined) following = running.then(start, start)
+    await (following ?? start())
   }
 
   const take = ({ after, sessionKey, limit }: EventRequest): PolledEvents => {
@@ -97,12 +118,18 @@ export function createEventQueue(openStore: () => Promise<SessionStore | undefin
     },
     wait: async (request) => {
       const deadline = clock.now() + request.timeoutMs
+      await read()
       for (;;) {
-        await read()
         const [event] = take({ ...request, limit: 1 }).events
         if (event !== undefined || clock.now() >= deadline || request.signal.aborted) return event
         await clock.sleep(Math.min(POLL_MS, deadline - clock.now()), { signal: request.signal })
+        // All that wait share the scans.
+        await (clock.now() - scannedAt < POLL_MS ? running : read())
       }
     },
   }
+}
+
+function stateOf({ lastActivity, messageCount }: SessionSummary): string {
+  return `${lastActivity} ${messageCount}`
 }

@@ -110,15 +110,23 @@ const HARMLESS = {
   "server-memory": { tool: "read_graph", args: {} },
 } as const
 
-test("tools that everything announces after the handshake appear", async () => {
-  await using opened = await openServers({ all: referenceCommand("server-everything", "stdio") })
-  await (await opened.connection()).ready(never)
-  const offered = (): readonly string[] => (opened.server().stored()?.tools ?? []).map(({ name }) => name)
-  // It registers them when it knows what the client can do, and sends `tools/list_changed`.
-  await expect
-    .poll(offered, { timeout: 10_000 })
-    .toEqual(expect.arrayContaining(["get-roots-list", "trigger-sampling-request"]))
-})
+/** The other two servers never change their tools, so they send no `tools/list_changed`. */
+test.each(["stdio", "streamableHttp", "sse"] as const)(
+  "tools that everything announces over %s after the handshake appear",
+  async (transport) => {
+    await using everything = transport === "stdio" ? undefined : await startEverything(transport)
+    await using opened = await openServers({
+      all: everything === undefined ? referenceCommand("server-everything", "stdio") : { url: everything.url },
+    })
+    await (await opened.connection()).ready(never)
+    const offered = (): readonly string[] => (opened.server().stored()?.tools ?? []).map(({ name }) => name)
+    // It registers them when it knows what the client can do, and sends `tools/list_changed`.
+    await expect
+      .poll(offered, { timeout: 30_000 })
+      .toEqual(expect.arrayContaining(["get-roots-list", "trigger-sampling-request"]))
+  },
+  60_000,
+)
 
 test.each(["server-filesystem", "server-memory"] as const)("%s works over HTTP, and after a restart", async (name) => {
   await using scratch = await mkdtempDisposable(join(tmpdir(), "hermes-mcp-"))
