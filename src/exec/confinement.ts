@@ -6,4 +6,6 @@ export interface Confinement {
   readonly open?: readonly string[]
   /** Protected files, and directories with everything in them, that the user opened for this command. */
   readonly granted?: readonly string[]
+  /** Git updates the working tree: the command may write tracked instructions for agents. */
+  readonly opensInstructions?: true
 }

@@ -1,12 +1,12 @@
-import { existsSync, mkdirSync, realpathSync } from "node:fs"
+import { existsSync, mkdirSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { isAbsolute, join, normalize, sep } from "node:path"
+import { join } from "node:path"
 
 import { assertNever } from "../base/assert-never.ts"
 import type { Clock } from "../base/clock.ts"
 import { withFileLock } from "../base/file-lock.ts"
 import type { Logger } from "../base/logger.ts"
-import { fail, ok } from "../base/result.ts"
+import { fail } from "../base/result.ts"
 import type { Result } from "../base/result.ts"
 import { errorMessage } from "../base/system-error.ts"
 import type { Home } from "../config/home.ts"
@@ -15,6 +15,7 @@ import { HERMES_INSTRUCTIONS, HERMES_PROGRAMS, HERMES_PROTECTED, HERMES_SECRETS 
 import { visibleVariables } from "./command-environment.ts"
 import { sanitiseTaskId } from "./container/container-arguments.ts"
 import type { ReadOnlyBind } from "./container/container-arguments.ts"
+import { credentialFile } from "./credential-file.ts"
 import type { SyncRequest } from "./remote/remote-workspace.ts"
 import type { Workspace } from "./workspace.ts"
 
@@ -55,7 +56,7 @@ export async function openBackend(options: OpenBackendOptions): Promise<Result<W
       const image = imageOf(options, "terminal.singularity_image")
       const sandboxes = options.home.file("sandboxes", "singularity")
       const address = image.includes("://") || image.startsWith("/") ? image : `docker://${image}`
-      const binds = { readOnlyBinds: readOnlyBinds(options) }
+      const binds = { readOnlyBinds: readOnlyBinds(options), sync: providedFilesOnly(options) }
       return await withTaskLock(options, () =>
         openSingularityWorkspace({ ...sharedOptions(options), ...binds, image: address, sandboxes }),
       )
@@ -135,6 +136,7 @@ function containerOptions(options: OpenBackendOptions) {
     variables: textValues(config.get("terminal.docker_env")),
     forwarded: forwardedValues(options),
     extraArguments: config.get("terminal.docker_extra_args"),
+    sync: providedFilesOnly(options),
   }
 }
 
@@ -202,16 +204,23 @@ function readOnlyBinds(options: OpenBackendOptions): readonly ReadOnlyBind[] {
 
 /** The same files for workspaces that cannot mount this machine's disk: copies are kept in sync there. */
 function syncRequest(options: OpenBackendOptions): SyncRequest {
-  const { home, clock, log } = options
+  const { home, isBorrowed, clock, log } = options
   const paths = {
     home: home.path,
     directories: SHARED_DIRECTORIES,
     caches: SHARED_CACHES,
     files: credentialFiles(options),
+    provided: [],
     except: HERMES_SECRETS,
     neverDownloaded: [...HERMES_SECRETS, ...HERMES_PROTECTED, ...HERMES_PROGRAMS, ...HERMES_INSTRUCTIONS],
   }
-  return { paths, clock, log }
+  return { paths, isBorrowed, clock, log }
+}
+
+/** A container mounts the rest, but its mounts cannot change while it runs. */
+function providedFilesOnly(options: OpenBackendOptions): SyncRequest {
+  const { paths, ...request } = syncRequest(options)
+  return { ...request, paths: { ...paths, directories: [], caches: [], files: [] } }
 }
 
 function credentialFiles({ config, home, log }: OpenBackendOptions): readonly string[] {
@@ -220,19 +229,4 @@ function credentialFiles({ config, home, log }: OpenBackendOptions): readonly st
     if (!checked.ok) log.warning(checked.error)
     return checked.ok ? [checked.value] : []
   })
-}
-
-/** Accepts a path relative to the home that stays inside it, even after links are resolved. Returns it normalised. */
-function credentialFile(entry: unknown, homePath: string): Result<string> {
-  if (typeof entry !== "string" || entry === "") return fail("an entry of terminal.credential_files is not a file name")
-  const name = normalize(entry)
-  if (isAbsolute(entry) || name.startsWith("..")) {
-    return fail(`the credential file ${entry} must be a path inside ${homePath}`)
-  }
-  const path = join(homePath, name)
-  if (!existsSync(path)) return fail(`the credential file ${path} does not exist`)
-  if (!realpathSync(path).startsWith(realpathSync(homePath) + sep)) {
-    return fail(`the credential file ${entry} points outside ${homePath}`)
-  }
-  return ok(name)
 }

@@ -27,6 +27,11 @@ export interface Workspace {
   readonly programs?: Programs
   /** Lets all further commands see these variables. Returns the names that commands never see. Absent where it cannot be done. */
   provideVariables?(values: Readonly<Record<string, string>>): readonly string[]
+  /**
+   * Lets all further commands read these files of the Hermes home, relative to it: on this machine where they are, elsewhere below
+   * `~/.hermes`, until the workspace closes. The caller has checked them with `declaredCredentialFile`. Absent where it cannot be done.
+   */
+  provideFiles?(paths: readonly string[]): void
   /** Keeps an unused workspace from being suspended until the returned function is called. Absent where it never is. */
   hold?(): () => void
   readonly files: FileSystem

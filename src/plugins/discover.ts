@@ -151,20 +151,21 @@ function missingMain({ main }: PluginManifest): string {
 function packagePlugin(name: string, root: string): readonly FoundPlugin[] {
   const directory = resolve(root, "node_modules", name)
   const found = { key: name.replace(/^@/u, "").replaceAll("/", "-"), source: "package" as const }
-  if (!isInside(directory, resolve(root, "node_modules"))) return []
+  const broken = (problem: string): readonly FoundPlugin[] => [
+    { ...found, directory, warnings: [], content: { kind: "broken", problem } },
+  ]
+  if (!isInside(directory, resolve(root, "node_modules"))) return broken(`${name} is not the name of a package`)
   try {
     const { bytes } = readRegularFile(join(directory, "package.json"), { maxBytes: 1_000_000 })
     const metadata = parseJson(bytes.toString("utf8"))
     const declared = isRecord(metadata) ? metadata["hermesPlugin"] : undefined
-    if (declared !== true && typeof declared !== "string") {
-      const problem = `the package ${name} does not declare hermesPlugin in package.json`
-      return [{ ...found, directory, warnings: [], content: { kind: "broken", problem } }]
-    }
+    if (declared !== true && typeof declared !== "string")
+      return broken(`the package ${name} does not declare hermesPlugin in package.json`)
     const folder = typeof declared === "string" ? resolve(directory, declared) : directory
-    const plugin = isInside(folder, directory) ? readPluginFolder(folder, found) : undefined
-    return plugin === undefined ? [] : [plugin]
+    if (!isInside(folder, directory)) return broken(`hermesPlugin of the package ${name} names a folder outside of it`)
+    const plugin = readPluginFolder(folder, found)
+    return plugin === undefined ? broken(`the package ${name} has no plugin.yaml in ${folder}`) : [plugin]
   } catch {
-    const problem = `the package ${name} is not installed in ${root}`
-    return [{ ...found, directory, warnings: [], content: { kind: "broken", problem } }]
+    return broken(`the package ${name} is not installed in ${root}`)
   }
 }

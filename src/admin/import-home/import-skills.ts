@@ -1,17 +1,13 @@
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 
-import { judgeSnippets } from "../../app/skills/judge-snippets.ts"
 import { explainSystemError } from "../../base/system-error.ts"
-import { readFrontMatter } from "../../knowledge/skills/front-matter.ts"
-import { findingLines, guardDecision } from "../../knowledge/skills/guard/guard-policy.ts"
-import { scanSkill } from "../../knowledge/skills/guard/scan-skill.ts"
 import { readHubLock } from "../../knowledge/skills/hub-lock.ts"
 import { scanSkillRoot } from "../../knowledge/skills/scan-skills.ts"
-import { indexFields } from "../../knowledge/skills/skill-fields.ts"
-import { contentHash } from "../../knowledge/skills/skill-files.ts"
 import { SKILL_FILE } from "../../knowledge/skills/skill.ts"
 import type { HomeContext } from "../home-context.ts"
-import { scanForInstall } from "../skills/install-skill.ts"
+import { scanForInstall, type ScannedSkill } from "../skills/install-skill.ts"
 import type { ForeignFiles } from "./foreign-files.ts"
 import type { ForeignHome } from "./foreign-home.ts"
 import type { CategoryReport, ImportItem } from "./import-report.ts"
@@ -26,11 +22,28 @@ const MAX_SKILL_BYTES = 8 * 1024 * 1024
 const MAX_SKILL_FILES = 2000
 const MAX_DEPTH = 8
 
-/** Installs the skills of another agent as if the user installed each directory: scanned, refused where the guard refuses it. */
+/**
+ * Installs the skills of another agent as if the user installed each directory: scanned, refused where the guard refuses it. A dry run
+ * fetches and scans them in the same way, in a temporary directory, so that both report the same.
+ */
 export async function importSkills(options: SkillImport): Promise<CategoryReport> {
-  const items: ImportItem[] = []
-  for (const { files, path } of findSkills(options.foreign)) items.push(await importSkill({ files, path }, options))
-  return { category: "skills", items, notes: [] }
+  const found = findSkills(options.foreign)
+  if (found.length === 0) return { category: "skills", items: [], notes: [] }
+  const quarantine = options.dryRun ? mkdtempSync(join(tmpdir(), "hermes-import-")) : undefined
+  const work: Work = { ...options, quarantine, imported: new Map() }
+  try {
+    const items: ImportItem[] = []
+    for (const skill of found) items.push(await importSkill(skill, work))
+    return { category: "skills", items, notes: [] }
+  } finally {
+    if (quarantine !== undefined) rmSync(quarantine, { recursive: true, force: true })
+  }
+}
+
+interface Work extends SkillImport {
+  readonly quarantine: string | undefined
+  /** The hashes of the skills that this import has placed, or would place, by name. */
+  readonly imported: Map<string, string>
 }
 
 interface FoundSkill {
@@ -54,7 +67,7 @@ function findSkills({ agent, files, beside }: ForeignHome): readonly FoundSkill[
   ]
 }
 
-async function importSkill({ files, path }: FoundSkill, options: SkillImport): Promise<ImportItem> {
+async function importSkill({ files, path }: FoundSkill, work: Work): Promise<ImportItem> {
   const skipped = (detail: string): ImportItem => ({ name: basename(path), outcome: "skipped", detail })
   const directory = files.locate(path)
   if (directory === undefined) return skipped("it cannot be read")
@@ -62,32 +75,40 @@ async function importSkill({ files, path }: FoundSkill, options: SkillImport): P
     return skipped("the name of its directory has characters that are not allowed")
   const size = sizeOf(files, path, 1)
   if (size.bytes > MAX_SKILL_BYTES || size.files > MAX_SKILL_FILES) return skipped("it is too large for a skill")
+  const { quarantine } = work
+  const scanned = await scanForInstall(
+    directory,
+    { force: false, ...(quarantine !== undefined && { quarantine }) },
+    work,
+  )
+  if (!scanned.ok) return skipped(scanned.error.message)
   try {
-    const text = files.read(`${path}/${SKILL_FILE}`, { maxBytes: MAX_SKILL_BYTES }) ?? ""
-    const { fields } = readFrontMatter(text)
-    const { name } = indexFields(fields, basename(path))
-    const report = scanSkill(directory, judgeSnippets)
-    const root = options.home.file("skills")
-    const installed = readHubLock(root).find((skill) => skill.name === name)
-    if (installed?.hash === contentHash(directory, report.files)) return { name, outcome: "already-there" }
-    if (scanSkillRoot({ path: root, kind: "home" }).skills.some((skill) => skill.name === name))
-      return { name, outcome: "skipped", detail: "you have another skill of that name" }
-    if (guardDecision({ trust: "community", verdict: report.verdict }) !== "allow")
-      return {
-        name,
-        outcome: "skipped",
-        detail: [`the scan says ${report.verdict}:`, ...findingLines(report.findings)].join("\n"),
-      }
-    const target = options.home.display(join(root, name))
-    if (options.dryRun) return { name, outcome: "imported", detail: target }
-    const scanned = await scanForInstall(directory, { force: false }, options)
-    const placed = scanned.ok ? scanned.value.install() : scanned
-    return placed.ok
-      ? { name, outcome: "imported", detail: options.home.display(join(root, placed.value.install_path)) }
-      : { name, outcome: "skipped", detail: placed.error.message }
+    return importScanned(scanned.value, work)
   } catch (error) {
     return skipped(explainSystemError(error))
+  } finally {
+    scanned.value.discard()
   }
+}
+
+function importScanned(skill: ScannedSkill, { home, dryRun, imported }: Work): ImportItem {
+  const { name, hash } = skill
+  const skipped = (detail: string): ImportItem => ({ name, outcome: "skipped", detail })
+  const root = home.file("skills")
+  const present = imported.get(name) ?? readHubLock(root).find((installed) => installed.name === name)?.hash
+  if (present === hash) return { name, outcome: "already-there" }
+  const isTaken =
+    imported.has(name) || scanSkillRoot({ path: root, kind: "home" }).skills.some((own) => own.name === name)
+  if (isTaken) return skipped("you have another skill of that name")
+  if (!skill.isAllowed) return skipped([`the scan says ${skill.verdict}:`, ...skill.findings].join("\n"))
+  const conflict = skill.conflict()
+  if (conflict !== undefined) return skipped(conflict)
+  if (!dryRun) {
+    const installed = skill.install()
+    if (!installed.ok) return skipped(installed.error.message)
+  }
+  imported.set(name, hash)
+  return { name, outcome: "imported", detail: home.display(join(root, name)) }
 }
 
 function sizeOf(files: ForeignFiles, path: string, depth: number): { readonly bytes: number; readonly files: number } {

@@ -76,6 +76,20 @@ export function openProcessFile(
   }
 }
 
+/** The processes whose Hermes process was killed and that still run. Adopts none of them. An unreadable file has none. */
+export function findSurvivors(file: string): readonly Pick<StoredProcess, "command" | "pid">[] {
+  try {
+    return readEntries(file).filter(
+      ({ pid, host_start_time, keeper }) =>
+        (keeper === undefined || !isSameProcess({ pid: keeper.pid, startedAt: keeper.start })) &&
+        isSameProcess({ pid, startedAt: String(host_start_time) }),
+    )
+  } catch {
+    // The registry reports it when it is opened.
+    return []
+  }
+}
+
 /**
  * Preserves entries of other registries while their Hermes process runs. Does not fsync: the file serves recovery after Hermes was
  * killed, and a power failure ends the background processes too.

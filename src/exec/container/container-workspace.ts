@@ -10,6 +10,7 @@ import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { createIdleTimeout } from "../remote/idle-timeout.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
+import type { SyncRequest } from "../remote/remote-workspace.ts"
 import type { Transport, TransportFailure } from "../remote/transport.ts"
 import { readWorkspaceFacts } from "../remote/workspace-facts.ts"
 import { lastLine } from "../run-program.ts"
@@ -57,6 +58,8 @@ export interface ContainerOptions {
   /** Variables for commands whose values must not appear in a process list. */
   readonly forwarded: Readonly<Record<string, string>>
   readonly extraArguments: readonly string[]
+  /** For files that cannot be mounted, because they are provided while the container runs. */
+  readonly sync?: SyncRequest
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
   readonly clock: Clock
@@ -89,6 +92,7 @@ export async function openContainerWorkspace(options: ContainerOptions): Promise
     cwd: "/workspace",
     startupFiles: options.startupFiles,
     persistentShell: options.persistentShell,
+    sync: options.sync,
     release: container.release,
   })
   return ok(container.track(workspace))

@@ -72,6 +72,7 @@ function createFixture(
       directories: ["skills"],
       caches: ["cache/images"],
       files: changes.files ?? [],
+      provided: [],
       except: HERMES_SECRETS,
       neverDownloaded: [...HERMES_SECRETS, "skills", "config.yaml"],
     },

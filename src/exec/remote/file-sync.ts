@@ -19,6 +19,8 @@ import type { LocalFile, SyncedPaths } from "./synced-files.ts"
 
 export interface FileSyncOptions {
   readonly paths: SyncedPaths
+  /** Leaves provided files in the remote workspace when it closes. */
+  readonly keepsProvided?: boolean
   /** The remote directory that holds the copies, `~/.hermes`. */
   readonly base: string
   /** Identifies the workspace, for the lock and the log. */
@@ -34,9 +36,14 @@ export interface FileSyncOptions {
 export interface FileSync {
   /** Call it before a command: uploads what has changed, at most every five seconds. Never rejects. */
   upload(): Promise<void>
+  /** Uploads these files too, before the next command. */
+  provide(paths: readonly string[]): void
   /** Returns a message about a failed upload once, then undefined. */
   takeNote(): string | undefined
-  /** Call it when the workspace closes: downloads caches and credentials that were changed remotely. Never rejects. */
+  /**
+   * Call it when the workspace closes: downloads caches and credentials that were changed remotely, and removes provided files there.
+   * Never rejects.
+   */
   download(): Promise<void>
   /** Aborts transfers, for a process that is about to exit. */
   stop(): void
@@ -48,7 +55,10 @@ const LOCK_WAIT_MS = 10_000
 const MAX_PART_BYTES = 8 * 1024 * 1024
 
 export function createFileSync(options: FileSyncOptions): FileSync {
-  const { paths, clock, log } = options
+  const { clock, log } = options
+  let { paths } = options
+  /** Provided files that were not looked up in the remote workspace yet. */
+  let unseen: readonly string[] = []
   const stopping = new AbortController()
   const { signal } = stopping
   const lock = join(lockDirectory(paths.home), `${sha256Hex(options.workspaceName).slice(0, 16)}.lock`)
@@ -62,14 +72,23 @@ export function createFileSync(options: FileSyncOptions): FileSync {
     mkdirSync(lockDirectory(paths.home), { recursive: true, mode: 0o700 })
     await withFileLock(lock, { waitMs: LOCK_WAIT_MS, signal }, work)
   }
+  /** Files that a skill provides later are looked up when they appear: one that is there already is not ours. */
+  const inspected = async (known: RemoteCopy | undefined): Promise<RemoteCopy> => {
+    if (known !== undefined && unseen.length === 0) return known
+    const lookedUp = known === undefined ? paths : { ...paths, directories: [], caches: [], files: [] }
+    const found = await inspectCopy({ ...options, paths: lookedUp }, signal)
+    unseen = []
+    if (known === undefined) return found
+    return { ...known, preexisting: new Set([...known.preexisting, ...found.preexisting]) }
+  }
   const uploadNow = async (): Promise<void> => {
-    if (isSameHome) return
+    if (isSameHome || (copy === undefined && syncedRoots(paths).length === 0)) return
     try {
       const files = await listLocalFiles(paths)
       await locked(async () => {
-        copy ??= await inspectCopy(options, signal)
+        copy = await inspected(copy)
         isSameHome = copy.owner === "same"
-        if (!isSameHome) copy = await uploadChanges(files, copy, { ...options, signal })
+        if (!isSameHome) copy = await uploadChanges(files, copy, { ...options, paths, signal })
       })
       if (failure === "new") failure = "none"
     } catch (error) {
@@ -84,10 +103,16 @@ export function createFileSync(options: FileSyncOptions): FileSync {
     upload: async () => {
       if (uploading === undefined && clock.now() - uploadedAt < UPLOAD_INTERVAL_MS) return
       uploading ??= uploadNow().finally(() => {
-        uploadedAt = clock.now()
+        if (unseen.length === 0) uploadedAt = clock.now()
         uploading = undefined
       })
       await uploading
+    },
+    provide: (given) => {
+      const added = given.filter((path) => !paths.provided.includes(path))
+      paths = { ...paths, provided: [...paths.provided, ...added] }
+      unseen = [...unseen, ...added]
+      uploadedAt = Number.NEGATIVE_INFINITY
     },
     takeNote: () => {
       if (failure !== "new") return undefined
@@ -96,6 +121,10 @@ export function createFileSync(options: FileSyncOptions): FileSync {
     },
     download: async () => {
       await uploading
+      if (paths.provided.length > 0 && options.keepsProvided !== true) {
+        paths = { ...paths, provided: [] }
+        await uploadNow()
+      }
       if (copy === undefined || isSameHome || signal.aborted) return
       const { uploaded, preexisting, owner } = copy
       for (const delay of [...RETRY_DELAYS_MS, undefined]) {
@@ -164,7 +193,7 @@ async function uploadChanges(
 ): Promise<RemoteCopy> {
   const { paths, base, runScript, log, signal } = options
   const isForeign = ({ path }: LocalFile): boolean =>
-    copy.owner === "taken" && copy.preexisting.has(path) && !copy.uploaded.has(path)
+    (copy.owner === "taken" || paths.provided.includes(path)) && copy.preexisting.has(path) && !copy.uploaded.has(path)
   const foreign = files.filter(isForeign)
   const changed = files.filter((file) => !isForeign(file) && !isUnchanged(file, copy.uploaded.get(file.path)))
   const present = new Set(files.map(({ path }) => path))

@@ -37,6 +37,8 @@ export interface RemoteWorkspaceOptions {
 /** Which files to keep in sync with a remote workspace. */
 export interface SyncRequest {
   readonly paths: SyncedPaths
+  /** Another session of this process uses the workspace too and may need the provided files. */
+  readonly isBorrowed: boolean
   readonly clock: Clock
   readonly log: Logger
 }
@@ -165,6 +167,13 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
       track(handle.exit)
       return handle
     },
+    ...(sync === undefined
+      ? {}
+      : {
+          provideFiles: (paths: readonly string[]) => {
+            sync.provide(paths)
+          },
+        }),
     ripgrep: () => Promise.resolve(facts.ripgrep),
     describe: () =>
       Promise.resolve({
@@ -192,12 +201,13 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
 }
 
 function createWorkspaceSync(
-  { paths, clock, log }: SyncRequest,
+  { paths, isBorrowed, clock, log }: SyncRequest,
   options: Pick<RemoteWorkspaceOptions, "transport" | "facts"> & { readonly maxInputBytes: number },
 ): FileSync {
   const { transport, facts, maxInputBytes } = options
   return createFileSync({
     paths,
+    keepsProvided: isBorrowed,
     clock,
     log,
     maxInputBytes,

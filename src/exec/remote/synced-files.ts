@@ -13,14 +13,16 @@ export interface SyncedPaths {
   readonly caches: readonly string[]
   /** Credential files that the user has configured by name. They are downloaded if a program renewed them. */
   readonly files: readonly string[]
+  /** Credential files that loaded skills declare. Uploaded, never downloaded, and removed remotely when the workspace closes. */
+  readonly provided: readonly string[]
   /** Never uploaded, even inside one of the directories, unless `files` lists it. */
   readonly except: readonly string[]
   /** Never downloaded, even if `files` lists it. */
   readonly neverDownloaded: readonly string[]
 }
 
-export function syncedRoots({ directories, caches, files }: SyncedPaths): readonly string[] {
-  return [...directories, ...caches, ...files]
+export function syncedRoots({ directories, caches, files, provided }: SyncedPaths): readonly string[] {
+  return [...directories, ...caches, ...files, ...provided]
 }
 
 export interface LocalFile {
@@ -49,15 +51,17 @@ export async function listLocalFiles(paths: SyncedPaths): Promise<readonly Local
     }
   }
   for (const directory of [...paths.directories, ...paths.caches]) await walk(directory)
-  for (const path of paths.files) if (!found.some((file) => file.path === path)) await add(path)
+  for (const path of [...paths.files, ...paths.provided]) if (!found.some((file) => file.path === path)) await add(path)
   return found
 }
 
 export const MAX_FILES = 20_000
 
 /** Whether the current settings keep a copy of this path in the remote workspace. */
-export function isSynced(path: string, { directories, caches, files }: SyncedPaths): boolean {
-  return files.includes(path) || [...directories, ...caches].some((directory) => isBelow(path, directory))
+export function isSynced(path: string, { directories, caches, files, provided }: SyncedPaths): boolean {
+  return (
+    [...files, ...provided].includes(path) || [...directories, ...caches].some((directory) => isBelow(path, directory))
+  )
 }
 
 /** Which changes to a path from the remote workspace may be downloaded. */

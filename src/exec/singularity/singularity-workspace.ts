@@ -8,6 +8,7 @@ import type { Result } from "../../base/result.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { ReadOnlyBind } from "../container/container-arguments.ts"
 import { createRemoteWorkspace } from "../remote/remote-workspace.ts"
+import type { SyncRequest } from "../remote/remote-workspace.ts"
 import type { Transport } from "../remote/transport.ts"
 import { readWorkspaceFacts } from "../remote/workspace-facts.ts"
 import { findClientProgram } from "../client-program.ts"
@@ -29,6 +30,8 @@ export interface SingularityOptions {
   readonly isBorrowed?: boolean
   readonly cpus: number
   readonly memoryMb: number
+  /** For files that cannot be mounted, because they are provided while the instance runs. */
+  readonly sync?: SyncRequest
   readonly startupFiles?: readonly string[] | undefined
   readonly persistentShell?: boolean | undefined
   readonly signal: AbortSignal
@@ -70,6 +73,7 @@ export async function openSingularityWorkspace(options: SingularityOptions): Pro
       cwd: facts.value.cwd,
       startupFiles: options.startupFiles,
       persistentShell: options.persistentShell,
+      sync: options.sync,
       release: async () => {
         if (options.isBorrowed === true) return
         await runEngine(["instance", "stop", name], START_TIMEOUT_MS, new AbortController().signal)

@@ -265,7 +265,7 @@ describe("a memory provider that", () => {
     })
     expect(await time.taken(host.initialize())).toEqual({
       ms: 3000,
-      value: { kind: "late", message: "memory provider notes has not started within 3 s" },
+      value: { kind: "late", message: "the memory provider notes has not started within 3 s" },
     })
     host.queueSync({ user: "one", assistant: "", messages: [] })
     expect([await host.prefetch("x"), synced]).toEqual(["", []])
@@ -280,14 +280,14 @@ describe("a memory provider that", () => {
       { isAvailable: () => false },
       {
         kind: "unavailable",
-        message: "memory provider notes is not configured. Run `hermes memory setup` or `hermes memory off`",
+        message: "the memory provider notes is not configured. Run `hermes memory setup` or `hermes memory off`",
       },
     ],
     ["fails to report its availability", { isAvailable: throws }, expect.objectContaining({ kind: "unavailable" })],
     [
       "fails to start",
       { initialize: rejects },
-      { kind: "failed", message: "memory provider notes failed to start: broken" },
+      { kind: "failed", message: "the memory provider notes failed to start: broken" },
     ],
   ])("%s is not called", async (_case, memoryProvider, start) => {
     const calls: string[] = []

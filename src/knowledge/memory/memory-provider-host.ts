@@ -292,7 +292,7 @@ class Host implements MemoryProviderHost {
   }
 
   #notStarted(kind: "late" | "unavailable" | "failed", what: string): MemoryProviderStart {
-    const message = `memory provider ${this.name} ${what}`
+    const message = `the memory provider ${this.name} ${what}`
     if (kind !== "late") this.#tools = []
     this.#options.log.warning(message)
     return { kind, message }

@@ -24,7 +24,14 @@ export function readFrontMatter(text: string): FrontMatter {
   }
   const header = lines.slice(1, end)
   const body = lines.slice(end + 1).join("\n")
-  const parsed = parseYaml(header.join("\n"))
+  const yaml = header.join("\n")
+  if (yaml.length > MAX_YAML_CHARS)
+    return {
+      fields: fieldsByLine(header),
+      body,
+      problem: `its front matter has ${yaml.length} characters, the limit is ${MAX_YAML_CHARS}; move text below it`,
+    }
+  const parsed = parseYaml(yaml)
   if (parsed.ok) return { fields: parsed.value.tree, body }
   const { message, line } = parsed.error
   // The first line of the file is the opening fence.
@@ -33,6 +40,8 @@ export function readFrontMatter(text: string): FrontMatter {
 }
 
 const FENCE = "---"
+/** A project may contain many skills, and hostile YAML takes long to parse. */
+const MAX_YAML_CHARS = 16_000
 const FIELD = /^([A-Za-z][\w-]{0,63}):[ \t]*(.*)$/u
 
 /** Without a closing line, the header ends where lines stop to look like fields. */

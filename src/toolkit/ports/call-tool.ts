@@ -1,3 +1,4 @@
+import type { ShownDecision } from "../../protocol/events.ts"
 import type { JsonSchema, ToolOutcome } from "../../protocol/tool.ts"
 
 /**
@@ -33,6 +34,8 @@ export interface CalledTool {
   readonly outcome: ToolOutcome
   /** The result as JSON text, bounded and redacted. */
   readonly text: string
+  /** Why the policy or the user refused the call, in words for a user: `text` is written for a model. */
+  readonly refusal?: { readonly by: ShownDecision["by"]; readonly reason: string }
   /** Arguments that were left out, because scripts cannot use them. */
   readonly ignored: readonly string[]
 }

@@ -75,6 +75,8 @@ export interface ClosedAgent {
   readonly stalePaths: readonly string[]
   /** The branch with its work, if it had a worktree and changed something there. */
   readonly branch?: string
+  /** Where the worktree is and what it contains, as a sentence. */
+  readonly keptWorktree?: string
 }
 
 /** Sub-agents that run while the conversation goes on. */

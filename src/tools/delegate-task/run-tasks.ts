@@ -89,7 +89,7 @@ async function runTask(task: DelegatedTask, { index, count }: TaskNumber, run: T
     tokens,
     costUsd,
   })
-  const notes = [child.note, staleNote(closed.stalePaths)].filter((note) => note !== undefined)
+  const notes = [child.note, closed.keptWorktree, staleNote(closed.stalePaths)].filter((note) => note !== undefined)
   const diagnostics =
     closed.diagnosticFile === undefined ? "" : ` Its model never answered; see ${closed.diagnosticFile}.`
   return {

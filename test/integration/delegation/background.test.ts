@@ -122,12 +122,16 @@ test("after a crash the next start reports each sub-agent once, and the resumed 
     status: "completed",
     result: '{"results":[{"summary":"found it"}]}',
   })
+  put({ id: "bg_33333333", background: true, task: 1, goal: "Own task", status: "running" })
   writeFileSync(join(directory, "damaged.json"), "{")
 
+  // A session without a run shows nothing, so the next one has to.
+  await (await assembled.open()).close("test")
   const other = await assembled.open()
   const { events } = await runToEnd(other, "hi")
   const warnings = events.flatMap((event) => (event.type === "status" && event.kind === "warning" ? [event.text] : []))
-  expect(warnings).toHaveLength(3)
+  expect(warnings).toHaveLength(4)
+  expect(warnings.join("\n")).toMatch(/background task 1 \("Own task"\) was interrupted/u)
   expect(warnings.join("\n")).toContain("damaged.json")
   expect(warnings.join("\n")).toMatch(/sa-0-11111111 \("Was running"\).*was interrupted/u)
   expect(warnings.join("\n")).toMatch(/deleg_22222222 \("Had ended"\).*ended \(completed\)/u)
@@ -140,4 +144,9 @@ test("after a crash the next start reports each sub-agent once, and the resumed 
   expect(notices.join("\n")).toContain("found it")
   expect(notices[2]).toBeUndefined()
   expect(records(assembled.home.path)).toMatchObject([{ id: "deleg_22222222", delivered: true }])
+
+  // An interactive surface shows it when it opens, and then it counts as reported.
+  put({ id: "sa-0-44444444", background: false, goal: "Lost", status: "running" })
+  expect((await assembled.open()).takeOpeningWarnings()).toEqual([expect.stringContaining('sa-0-44444444 ("Lost")')])
+  expect((await assembled.open()).takeOpeningWarnings()).toEqual([])
 })

@@ -268,6 +268,71 @@ test("the user steers one sub-agent and stops another", async () => {
   ])
 })
 
+test("with a shared budget the iterations of sub-agents count for the turn, which can still use their results", async () => {
+  const busy = Array.from({ length: 10 }, (_, index) => callsTool("terminal", { command: `echo ${index}` }))
+  const model = delegatingModel({
+    "": [
+      callsTool("delegate_task", { tasks: [{ goal: "One" }, { goal: "Two" }] }),
+      says("I use what they found."),
+      callsTool("delegate_task", { goal: "Three" }),
+      says("Fresh again."),
+    ],
+    One: busy,
+    Two: busy,
+    Three: [says("three")],
+  })
+  await using assembled = await assembleApp(model.script, {
+    config: "agent:\n  max_turns: 5\ndelegation:\n  share_parent_budget: true\n",
+  })
+  const session = await assembled.open({ permissionProfile: "full-auto" })
+  const { end } = await runToEnd(session, "go")
+  const { results } = delegationResult(model.requestsOf("")[1])
+  expect(results).toMatchObject([{ exit_reason: "max_iterations" }, { exit_reason: "max_iterations" }])
+  // The turn has used one of its five iterations itself.
+  expect(results.flatMap((result) => result["tool_trace"])).toHaveLength(4)
+  expect(end.result).toMatchObject({ finalResponse: "I use what they found." })
+  expect(end.result.exitReason).toMatch(/^max_iterations/u)
+  const again = await runToEnd(session, "again")
+  expect([again.end.outcome, again.end.result.finalResponse]).toEqual(["completed", "Fresh again."])
+})
+
+test("a paused branch starts no sub-agent until it is resumed, others do", async () => {
+  const nested = (goal: string) => callsTool("delegate_task", { goal }, { id: goal })
+  const model = delegatingModel({
+    "": [
+      delegates({
+        tasks: [
+          { goal: "Paused", role: "orchestrator" },
+          { goal: "Free", role: "orchestrator" },
+        ],
+      }),
+      says("Ok."),
+    ],
+    Paused: [nested("One"), nested("Two"), says("Done.")],
+    Free: [nested("Three"), says("Done.")],
+    Two: [says("two")],
+    Three: [says("three")],
+  })
+  await using assembled = await assembleApp(model.script, {
+    config: "delegation:\n  max_spawn_depth: 2\ntools:\n  tool_search:\n    enabled: false\n",
+  })
+  const { subAgents } = assembled.app
+  let resumed = false
+  await runToEnd(await assembled.open(), "go", (event) => {
+    if (event.type === "subagent-start" && event.goal === "Paused")
+      expect(subAgents.pauseBranch(event.subagentId, true)).toBe(true)
+    if (event.type !== "status" || event.kind !== "subagent" || event.activity !== "tool" || resumed) return
+    if (subAgents.tree().find(({ id }) => id === event.subagentId)?.goal !== "Paused") return
+    // The second call follows the refusal of the first.
+    resumed = model.requestsOf("Paused").length === 2
+    if (resumed) subAgents.pauseBranch(event.subagentId, false)
+  })
+  const first = delegationResult(model.requestsOf("Paused")[1])
+  expect(first.error).toContain("paused")
+  expect(delegationResult(model.requestsOf("Free")[1]).results).toMatchObject([{ summary: "three" }])
+  expect(subAgents.pauseBranch("sa-0-00000000", true)).toBe(false)
+})
+
 test("while paused no sub-agent starts; more than three calls in one reply are skipped", async () => {
   const model = delegatingModel({
     "": [
@@ -330,7 +395,12 @@ test("a sub-agent with a worktree of its own leaves a branch with its work, and 
   writeFileSync(join(workdir, "kept.txt"), "1\n")
   await runToEnd(await assembled.open(), "go")
   const [changed, looked] = delegationResult(model.requestsOf("")[1]).results
-  expect(changed).toMatchObject({ status: "completed", branch: expect.stringMatching(/^hermes\/hermes-/u) })
+  expect(changed).toMatchObject({
+    status: "completed",
+    branch: expect.stringMatching(/^hermes\/hermes-/u),
+    // A branch alone would not lead to files that were not committed.
+    note: expect.stringMatching(/^Kept \S+\/\.worktrees\/hermes-\w+ \(branch hermes\/hermes-\w+\): 1 .*\.$/u),
+  })
   expect(looked).toMatchObject({ status: "completed" })
   expect(looked).not.toHaveProperty("branch")
   expect(readdirSync(workdir)).not.toContain("new.txt")
