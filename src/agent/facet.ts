@@ -147,6 +147,8 @@ export interface StartingCall extends Omit<HookedCall, "args" | "callId"> {
   readonly preview: string
   /** Protected files that the user's approval opened for it. */
   readonly opened: readonly string[]
+  /** It may write instructions for agents, because git updates the working tree. */
+  readonly opensInstructions?: true
   readonly ask: AskPort["ask"]
   /** Shows a line to the user on every surface. */
   readonly tell: (kind: "warning" | "notice", text: string) => void

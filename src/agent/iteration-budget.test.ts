@@ -21,6 +21,25 @@ test("a refund allows another iteration, but an unused budget has nothing to ref
   expect([fresh.used, fresh.remaining, first, budget.consume(), budget.consume()]).toEqual([0, 2, true, true, false])
 })
 
+test("a shared budget ends with its own limit or with what others leave of the parent's", () => {
+  const parent = new IterationBudget(5)
+  parent.consume()
+  const [one, two] = [new IterationBudget(2, parent), new IterationBudget(50, parent)]
+  expect([one.consume(), one.consume(), one.consume(), one.used, one.max]).toEqual([true, true, false, 2, 2])
+  expect([two.max, two.remaining, two.consume(), two.consume(), two.consume(), two.used, two.max]).toEqual([
+    2,
+    2,
+    true,
+    true,
+    false,
+    2,
+    2,
+  ])
+  expect([parent.used, parent.consume()]).toEqual([5, false])
+  two.refund()
+  expect([parent.remaining, one.remaining, two.consume()]).toEqual([1, 0, true])
+})
+
 test.each([
   [62, 90, undefined],
   [63, 90, "[Budget: 63 of 90 iterations are used, 27 remain. Start to finish the work.]"],

@@ -1,21 +1,26 @@
 /** How many iterations a turn may take. A refund adds one back. */
 export class IterationBudget {
-  readonly max: number
+  readonly #own: number
+  readonly #parent: IterationBudget | undefined
   #used = 0
 
-  constructor(max: number) {
-    this.max = max
+  /** With a parent, each iteration also counts for that turn, and ends with what is left of its budget. */
+  constructor(max: number, parent?: IterationBudget) {
+    this.#own = max
+    this.#parent = parent
   }
 
   /** False when the budget is used up. */
   consume(): boolean {
-    if (this.#used >= this.max) return false
+    if (this.#used >= this.#own || this.#parent?.consume() === false) return false
     this.#used += 1
     return true
   }
 
   refund(): void {
-    this.#used = Math.max(0, this.#used - 1)
+    if (this.#used === 0) return
+    this.#used -= 1
+    this.#parent?.refund()
   }
 
   get used(): number {
@@ -23,7 +28,13 @@ export class IterationBudget {
   }
 
   get remaining(): number {
-    return this.max - this.#used
+    const own = this.#own - this.#used
+    return this.#parent === undefined ? own : Math.min(own, this.#parent.remaining)
+  }
+
+  /** With a parent it shrinks while others use that budget. */
+  get max(): number {
+    return this.#used + this.remaining
   }
 }
 

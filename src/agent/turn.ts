@@ -25,6 +25,8 @@ export interface TurnParts {
   readonly spending: Spending
   readonly sampling: Sampling
   readonly maxIterations: number
+  /** The budget of the turn that waits for this session, if it is shared. */
+  readonly parentBudget?: IterationBudget
   /** Append the used share of the iteration budget to tool results. */
   readonly budgetPressure: boolean
   readonly redact: (text: string, options?: { readonly codeFile?: boolean }) => string
@@ -47,5 +49,5 @@ export interface TurnRun {
 
 /** The one builder of turns: the loop's, the background review's, a sub-agent's. */
 export function buildTurn(parts: TurnParts, run: TurnRun): Turn {
-  return { ...parts, ...run, budget: new IterationBudget(parts.maxIterations) }
+  return { ...parts, ...run, budget: new IterationBudget(parts.maxIterations, parts.parentBudget) }
 }

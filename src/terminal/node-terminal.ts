@@ -89,6 +89,7 @@ export function createNodeTerminal(options: {
     get closed() {
       return stdout.closed()
     },
+    onClose: (listener) => stdout.onClose(listener),
     get outputProblem() {
       return stdout.problem()
     },
@@ -127,6 +128,7 @@ interface LazyStream {
   write(text: string): void
   flush(): Promise<void>
   closed(): boolean
+  onClose(listener: () => void): void
   problem(): string | undefined
 }
 
@@ -138,11 +140,15 @@ function lazyStream(open: () => NodeJS.WriteStream): LazyStream {
     | { readonly kind: "failed"; readonly why: string } = {
     kind: "open",
   }
+  const closeListeners: (() => void)[] = []
   const fail = (error: unknown): void => {
     if (state.kind !== "open") return
-    state = READER_GONE.has(errorCode(error) ?? "")
-      ? { kind: "closed" }
-      : { kind: "failed", why: explainSystemError(error) }
+    if (!READER_GONE.has(errorCode(error) ?? "")) {
+      state = { kind: "failed", why: explainSystemError(error) }
+      return
+    }
+    state = { kind: "closed" }
+    for (const listener of closeListeners.splice(0)) listener()
   }
   return {
     write: (text) => {
@@ -171,6 +177,10 @@ function lazyStream(open: () => NodeJS.WriteStream): LazyStream {
       })
     },
     closed: () => state.kind === "closed",
+    onClose: (listener) => {
+      if (state.kind === "closed") listener()
+      else closeListeners.push(listener)
+    },
     problem: () => (state.kind === "failed" ? state.why : undefined),
   }
 }

@@ -30,6 +30,8 @@ export interface Terminal {
   readonly color: boolean
   /** The reader has closed stdout. */
   readonly closed: boolean
+  /** Calls the listener when `closed` becomes true, at once if it is. */
+  onClose(listener: () => void): void
   /** Asks a yes-or-no question. Returns undefined at EOF and without a TTY. */
   confirm(question: string): Promise<boolean | undefined>
   /** Reads one line. Returns undefined at EOF, without a TTY and when the signal aborts. `secret` turns the echo off. */

@@ -83,7 +83,7 @@ export interface TurnUi {
 }
 
 /** The parts of a command's context that a user interface provides. */
-export type UiAbilities = Pick<SlashContext, "confirm" | "confirmOrAlways" | "pick" | "copy">
+export type UiAbilities = Pick<SlashContext, "confirm" | "confirmOrAlways" | "pick" | "askSecret" | "copy">
 
 /** Shows that a command is running. */
 export interface CommandUi {

@@ -248,7 +248,9 @@ test("completion, history, search, undo and the external editor", async () => {
 test("a paste of 10,000 lines, wide, combining and right-to-left characters", async () => {
   const lines = Array.from({ length: 10_000 }, (_, index) => `line ${index}`).join("\n")
   const text = "日本語 e\u0301 👩‍👩‍👧 שלום عربي"
-  await using chat = await openFullChat([says(`${text}\n\n${text} END`), says("Read.")])
+  await using chat = await openFullChat([says(`${text}\n\n${text} END`), says("Read.")], {
+    settings: "  context_length: 64000\n",
+  })
   chat.type(text)
   await chat.waitForScreen("❯ 日本語 e\u0301")
   chat.press("enter")
@@ -261,8 +263,18 @@ test("a paste of 10,000 lines, wide, combining and right-to-left characters", as
   expect(chat.screen().join("\n")).toMatch(/^❯ see\n {2}\[Pasted text #1: 10000 lines →/mu)
   chat.press("enter")
   await chat.waitFor("Read.")
-  const [file = ""] = await readdir(join(chat.home.path, "pastes"))
-  expect(readFileSync(join(chat.home.path, "pastes", file), "utf8")).toBe(lines)
+  const pastes = join(chat.home.path, "pastes")
+  const [file = ""] = await readdir(pastes)
+  expect(readFileSync(join(pastes, file), "utf8")).toBe(lines)
+  await chat.waitForScreen(IDLE)
+  chat.paste(`${"word ".repeat(200)}\n`.repeat(3000))
+  await chat.waitForScreen("[Pasted text #2")
+  chat.press("enter")
+  await chat.waitFor("and not kept")
+  await expect.poll(() => readdir(pastes)).toEqual([file])
+  chat.send("/quit --delete now")
+  await chat.exit
+  expect(await readdir(pastes)).toEqual([])
 })
 
 test("going back with Esc Esc, and resuming with a recap", async () => {
@@ -305,8 +317,8 @@ test("going back with Esc Esc, and resuming with a recap", async () => {
 
 
 
-    Enter removes it and what follows, and returns its text to the editor;
-          files stay as they are · Ctrl+F and Ctrl+B scroll · Esc leaves
+    Enter removes it and what follows, and returns its text to the editor; files
+    stay as they are · Ctrl+F and Ctrl+B scroll · Esc leaves
      ⚕ test-model │ 3.61K/8K │ [████░░░░░░] 44% │ 1s │ ⏱ 1s"
   `)
   chat.press("enter")

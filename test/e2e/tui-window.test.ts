@@ -88,7 +88,7 @@ test("a window of 40×10, and one that becomes smaller while it is used", async 
       … 7 more rows below (PgDn)
       [o]nce   [s]ession   [a]lways
     › [d]eny
-    Arrows, a number or a letter, then Ente…
+    Arrows, number or letter, then Enter
      ⚕ test-model · 1s"
   `)
   chat.press("escape")

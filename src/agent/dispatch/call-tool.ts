@@ -75,7 +75,7 @@ export function createInnerCalls(caller: Caller, { session, run, passDoor }: Inn
     for (const note of await collectNotes(unwarned, innerSession, innerRun.signal))
       if (notes.size < MAX_NOTES) notes.add(note)
     logCall(settled, session)
-    return { outcome: settled.outcome.how, text: textOf(settled.result), ignored }
+    return { outcome: settled.outcome.how, text: textOf(settled.result), ignored, ...refusalOf(settled) }
   }
   return {
     port: {
@@ -123,6 +123,11 @@ function withoutRepeatChecks(context: ToolContext): ToolContext {
 /** The complete result, unless it was too long and is in a file now. */
 function textOf({ content, whole, truncated }: Settled["result"]): string {
   return truncated && typeof content === "string" ? content : whole
+}
+
+function refusalOf({ outcome: { how, decision, result } }: Settled): Pick<CalledTool, "refusal"> {
+  if ((how !== "denied" && how !== "blocked") || decision === undefined) return {}
+  return { refusal: { by: decision.by, reason: result.summary.replace(/^(?:blocked|not allowed|not run): /u, "") } }
 }
 
 /** As an exchange of the conversation would record it, for the judgement of later calls. It is not part of the history. */

@@ -16,6 +16,7 @@ import type { Permissions } from "../permissions.ts"
 import type { AuditLog } from "./audit.ts"
 import type { Guardrails } from "./guardrails.ts"
 import type { ShellMemory } from "./shell-memory.ts"
+import type { CallInteractions } from "./user-wait.ts"
 
 /** What all tool calls of a session share. */
 export interface DispatchSession {
@@ -74,7 +75,8 @@ export interface BatchRun {
 }
 
 /** What one call needs besides its session, on its way through the door. */
-export interface CallRun extends Pick<BatchRun, "runId" | "signal" | "interactions"> {
+export interface CallRun extends Pick<BatchRun, "runId" | "signal"> {
+  readonly interactions: CallInteractions
   readonly events: Channel<AgentEventBody>
   /** Report every few seconds that a silent call still runs. For calls that run in parallel. */
   readonly heartbeat: boolean

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import { manualClock } from "../../../test/support/manual-clock.ts"
 import { createDispatchHarness, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import type { TestTool } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
@@ -85,6 +86,32 @@ test.each<readonly [string, TestTool, string]>([
     "repeated_exact_failure_block",
     expect.stringContaining('"guardrail":'),
   ])
+})
+
+test("the duration of a call does not contain the wait for the user", async () => {
+  const clock = manualClock()
+  const delays: TestTool = {
+    name: "terminal",
+    access: "exec",
+    subjects: () => [{ kind: "command", command: "rm -r build" }],
+    run: async ({ ports }) => {
+      await clock.advance(200)
+      await ports.ask?.ask({ kind: "question", question: "Which?", choices: [], allowFreetext: true })
+      return { content: {}, summary: "done" }
+    },
+  }
+  await using harness = await createDispatchHarness([delays], { attended: true, more: { clock } })
+  for await (const event of runBatch([toolCall("1", "terminal")], harness.session, harness.run)) {
+    if (event.type === "approval-request" || event.type === "clarify-request") {
+      await clock.advance(30_000)
+      harness.interactions.answer(
+        event.requestId,
+        event.type === "approval-request" ? { kind: "approval", choice: "once" } : { kind: "clarify", text: "this" },
+      )
+    }
+    if (event.type === "tool-end") expect(event).toMatchObject({ outcome: "ok", durationMs: 200 })
+  }
+  expect(harness.recorded).toHaveLength(1)
 })
 
 test("interrupted and skipped calls do not count as failures", async () => {

@@ -22,6 +22,7 @@ import type { Outcome } from "./outcome.ts"
 import type { PreparedCall, ReadyCall } from "./prepare.ts"
 import type { Settled } from "./settled.ts"
 import { runTool } from "./run-tool.ts"
+import { measureUserWait } from "./user-wait.ts"
 
 const MAX_PREVIEW_CHARS = 2000
 const MAX_SUMMARY_CHARS = 500
@@ -43,10 +44,17 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
     subjects:
       prepared.kind === "ready" ? prepared.parsed.subjects.map((subject) => shownSubject(subject, session)) : [],
   })
-  const { outcome, result } = await settle(prepared, session, { ...run, ...(denied === undefined ? {} : { denied }) })
+  const { interactions, waitedMs } = measureUserWait(run.interactions, clock)
+  const elapsedMs = (): number => clock.now() - started - waitedMs()
+  const { outcome, result } = await settle(prepared, session, {
+    ...run,
+    interactions,
+    elapsedMs,
+    ...(denied === undefined ? {} : { denied }),
+  })
   const warning = warningAbout({ prepared, outcome, result }, session)
   const { exitCode, failureWord, outputTail, diff, filesChanged, summary } = outcome.result
-  const durationMs = clock.now() - started
+  const durationMs = elapsedMs()
   if (outcome.audited !== undefined) {
     const { id: callId, name: tool } = prepared.shown
     const access = prepared.kind === "ready" ? prepared.parsed.access : "unknown"
@@ -87,12 +95,11 @@ export async function passDoor(given: PreparedCall, session: DispatchSession, ru
 async function settle(
   prepared: PreparedCall,
   session: DispatchSession,
-  run: CallRun & { readonly denied?: Outcome },
+  run: CallRun & { readonly denied?: Outcome; readonly elapsedMs: () => number },
 ): Promise<{ readonly outcome: Outcome; readonly result: BoundResult }> {
   try {
-    const started = session.clock.now()
     const settled = run.denied ?? (await judgeAndRun(prepared, session, run))
-    const outcome = await reportEnd(prepared, settled, { session, run, durationMs: session.clock.now() - started })
+    const outcome = await reportEnd(prepared, settled, { session, run, durationMs: run.elapsedMs() })
     return { outcome, result: await boundResult(prepared, outcome, session) }
   } catch (error) {
     const outcome: Outcome = { how: "error", from: "tool", result: errorResult(toolFailureText(error)) }
@@ -145,10 +152,19 @@ async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run
   const current = wasAsked(verdict.decision) ? withPerCallFileCache(session.workspace) : cached
   const workspace = withConfinement(withJudgedPaths(current, verdict.paths), verdict.confinement)
   const context: DispatchSession["context"] = (...call) => ({ ...session.context(...call), workspace })
-  const opened = verdict.confinement?.granted ?? []
+  const { granted: opened = [], opensInstructions } = verdict.confinement ?? {}
   const innerCalls = callsTools(prepared) ? await openInnerCalls(prepared, session, run) : undefined
   const ports: Partial<ToolPorts> = innerCalls === undefined ? {} : { callTool: innerCalls.port }
-  const outcome = await runTool(prepared, { ...session, context }, { ...run, opened, ports })
+  const outcome = await runTool(
+    prepared,
+    { ...session, context },
+    {
+      ...run,
+      opened,
+      ...(opensInstructions === undefined ? {} : { opensInstructions }),
+      ports,
+    },
+  )
   await innerCalls?.end()
   verdict.settled(outcome)
   const innerNotes = innerCalls?.notes() ?? []

@@ -4,7 +4,7 @@ import type { ShownDecision } from "../../protocol/events.ts"
 import { alwaysPattern } from "../../policy/always-pattern.ts"
 import { decide, neededFiles } from "../../policy/decide.ts"
 import { isWithin } from "../../policy/file-floor.ts"
-import type { Decision } from "../../policy/policy-request.ts"
+import type { Decision, JudgedCommand } from "../../policy/policy-request.ts"
 import { checkOrigins } from "./check-origins.ts"
 import { askApproval } from "./ask-approval.ts"
 import type { AskedCall, Approval } from "./ask-approval.ts"
@@ -59,7 +59,10 @@ export async function judge(
   const adoptedBefore = session.workspace.adoptedStates?.()
   const settled = (outcome: Outcome): void => {
     const { input } = judged
-    if (input !== undefined && outcome.how !== "skipped") session.shell.inputs.set(input.process, input.after)
+    if (input !== undefined && outcome.how !== "skipped") {
+      session.shell.inputs.set(input.process, input.after)
+      if (input.after.state !== undefined) session.shell.ranElsewhere(input.after.state)
+    }
     const adopted = session.workspace.adoptedStates?.()
     const isKept = adopted !== undefined && adopted !== adoptedBefore
     rememberCommands(prepared, judged, { how: outcome.how, isKept }, session)
@@ -137,9 +140,15 @@ function confinementOf(
     ...neededFiles(request.commands, request.walls).flatMap(({ files }) => files),
     ...(isApproved ? namedFiles(request.commands, policyDirectories.workspaceRoot) : []),
   ]
-  if (granted.length > 0) return { confinement: { granted } }
-  const isGit = request.commands.length > 0 && request.commands.every(({ keepsGitSettings }) => keepsGitSettings)
-  return isGit ? { confinement: { open: [`${policyDirectories.workspaceRoot}/.git/config`] } } : {}
+  const areAll = (is: (command: JudgedCommand) => boolean): boolean =>
+    request.commands.length > 0 && request.commands.every(is)
+  const isGit = granted.length === 0 && areAll(({ keepsGitSettings }) => keepsGitSettings)
+  const confinement: Confinement = {
+    ...(granted.length > 0 ? { granted } : {}),
+    ...(isGit ? { open: [`${policyDirectories.workspaceRoot}/.git/config`] } : {}),
+    ...(areAll(({ updatesTree }) => updatesTree) ? { opensInstructions: true } : {}),
+  }
+  return Object.keys(confinement).length === 0 ? {} : { confinement }
 }
 
 /** The files of the workspace that the question said the command writes. */
@@ -176,9 +185,11 @@ function rememberCommands(
   session: DispatchSession,
 ): void {
   const { background, pty } = parsed.args
-  if (!request.runsCommands || request.isScript === true || background === true || pty === true || how === "skipped")
-    return
-  for (const { verdict } of request.commands) session.shell.ran(verdict.understood, isKept ? "kept" : "unknown")
+  if (!request.runsCommands || request.isScript === true || how === "skipped") return
+  for (const { verdict } of request.commands) {
+    if (background === true || pty === true) session.shell.ranElsewhere(verdict.understood.after)
+    else session.shell.ran(verdict.understood, isKept ? "kept" : "unknown")
+  }
 }
 
 function decidedBy({ layer }: Decision): DecidedBy {

@@ -18,7 +18,7 @@ const INTERRUPT_GRACE_MS = 3000
 export async function runTool(
   prepared: ReadyCall,
   session: DispatchSession,
-  run: CallRun & Pick<StartingCall, "opened"> & { readonly ports: Partial<ToolPorts> },
+  run: CallRun & Pick<StartingCall, "opened" | "opensInstructions"> & { readonly ports: Partial<ToolPorts> },
 ): Promise<Outcome> {
   const { clock } = session
   const { events, signal, heartbeat } = run
@@ -35,6 +35,7 @@ export async function runTool(
       subjects,
       preview,
       opened: run.opened,
+      ...(run.opensInstructions === undefined ? {} : { opensInstructions: run.opensInstructions }),
       signal,
       ask: (question) => askPort.ask(question),
       tell: (kind, text) => {

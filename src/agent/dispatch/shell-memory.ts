@@ -10,6 +10,10 @@ export interface ShellMemory {
   before(current: string | undefined): ShellState
   /** `kept`: the shell has kept what the command left. Otherwise it may be in the state before it, or somewhere in between. */
   ran(understood: UnderstoodCommand, how: "kept" | "unknown"): void
+  /** Takes over the files, links and remotes that a command changed in a shell of its own, such as one in the background. */
+  ranElsewhere(after: ShellState): void
+  /** The memory of a sub-agent: it has a shell of its own, but the same files. */
+  child(): ShellMemory
   /** The directory after the last command, as far as its text says. */
   readonly directory: string | undefined
   /** What was sent to each background process. */
@@ -17,18 +21,44 @@ export interface ShellMemory {
 }
 
 export function createShellMemory(directory?: string): ShellMemory {
+  return memoryWith(directory, { files: new Map(), links: new Map(), remotes: new Set() })
+}
+
+/** What commands changed on the disk, for all shells. */
+interface ChangedFiles {
+  readonly files: Map<string, string | undefined>
+  readonly links: Map<string, string>
+  readonly remotes: Set<string>
+}
+
+function memoryWith(directory: string | undefined, changed: ChangedFiles): ShellMemory {
   let state: ShellState = { directory, variables: new Map(), functions: new Map(), aliases: new Map() }
   return {
     inputs: new Map(),
-    before: (current) => ({ ...state, directory: current }),
+    before: (current) => ({ ...state, ...changed, directory: current }),
     ran: ({ commands, after }, how) => {
-      const mayEndEarly = commands.some(mayEndTheShell)
-      state = how === "kept" && !mayEndEarly ? after : eitherState(state, after)
+      const isKept = how === "kept" && !commands.some(mayEndTheShell)
+      state = isKept ? after : eitherState(state, after)
+      addChanges(changed, after, isKept)
     },
+    ranElsewhere: (after) => {
+      addChanges(changed, after, false)
+    },
+    child: () => memoryWith(undefined, changed),
     get directory() {
       return state.directory
     },
   }
+}
+
+/** A text that may not have been written, or that another shell wrote at the same time, is not known where an earlier one differs. */
+function addChanges(changed: ChangedFiles, { files, links, remotes }: ShellState, isCertain: boolean): void {
+  for (const [path, text] of files ?? []) {
+    const differs = changed.files.has(path) && changed.files.get(path) !== text
+    changed.files.set(path, differs && !isCertain ? undefined : text)
+  }
+  for (const [path, target] of links ?? []) changed.links.set(path, target)
+  for (const name of remotes ?? []) changed.remotes.add(name)
 }
 
 /** After one of these, the rest of the line may not have run. */

@@ -1,4 +1,5 @@
 import type { App } from "../../app/app.ts"
+import { removePastes } from "../../app/input/expand-pastes.ts"
 import { INTERRUPTED_BEFORE_SENDING, NOT_SENT } from "../../app/input/not-sent.ts"
 import { shellLineCommand } from "../../app/input/shell-input.ts"
 import { isImagePath } from "../../app/services/attached-image.ts"
@@ -7,6 +8,7 @@ import { assertNever } from "../../base/assert-never.ts"
 import { systemClock } from "../../base/clock.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
+import { asSentence } from "../../base/sentence.ts"
 import type { SlashContext, SlashOutcome } from "../../commands/slash-command.ts"
 import { isSlashLine } from "../../commands/slash-line.ts"
 import { runSlashCommand } from "../../commands/slash-table.ts"
@@ -19,11 +21,13 @@ import type { ChatUi, TurnUi, TypedMessage, UiAbilities } from "../chat-ui.ts"
 import { handleTaskNews, leaveTasks, showTaskQuestions, taskControl } from "./background-tasks.ts"
 import { createBusyInput } from "./busy-input.ts"
 import type { AfterTurn, BusyInput, BusyMode } from "./busy-input.ts"
+import { noticeHeadline } from "./notice-headline.ts"
 
 export interface ConversationOptions {
   readonly app: App
   readonly session: Session
   readonly open: SlashContext["open"]
+  readonly keepModel: NonNullable<SlashContext["keepModel"]>
   readonly ui: ChatUi
   readonly signal: AbortSignal
   /** Attached to the first message. */
@@ -69,6 +73,8 @@ export async function converse(options: ConversationOptions): Promise<number> {
   }
   try {
     await ui.opened(options.session, "start")
+    showOpeningWarnings(state)
+    await announceSurvivors(state)
     while (await handleNextInput(state)) continue
     await leaveTasks(state)
   } finally {
@@ -82,6 +88,22 @@ export async function converse(options: ConversationOptions): Promise<number> {
   if (!signal.aborted) return 0
   return isHangup(signal) ? EXIT_HANGUP : EXIT_INTERRUPTED
 }
+
+/** Without this, a user who only looks would not see what went wrong before the first answer. */
+function showOpeningWarnings({ ui, session }: ConversationState): void {
+  for (const warning of session.takeOpeningWarnings()) ui.line(asSentence(warning))
+}
+
+/** Processes that a killed Hermes has left running, and how to end them. */
+async function announceSurvivors({ ui, options: { app } }: ConversationState): Promise<void> {
+  const survivors = await app.processes.survivors()
+  for (const { command, pid } of survivors.slice(0, MAX_SURVIVORS))
+    ui.line(`A background process of an earlier Hermes still runs: ${preview(command)} (pid ${pid}). /stop ends it.`)
+  const more = survivors.length - MAX_SURVIVORS
+  if (more > 0) ui.line(`${more} more of them still run; /stop ends them too.`)
+}
+
+const MAX_SURVIVORS = 5
 
 async function farewell({ ui, session, outbox, typedEarly }: ConversationState): Promise<void> {
   for (const text of [...outbox, ...typedEarly.map((typed) => typed.text)]) ui.errLine(`Not sent: ${preview(text)}`)
@@ -109,9 +131,14 @@ async function handleNextInput(state: ConversationState): Promise<boolean> {
     return await applyOutcome(await sendTyped(queued, state), state)
   }
   if (await handleTaskNews(state)) return true
+  const note = state.session.userNotes?.take()
+  if (note !== undefined) {
+    ui.line(note)
+    return true
+  }
   const notice = state.session.background.take()
   if (notice !== undefined) {
-    ui.line(`\n${notice.split("\n", 1)[0] ?? ""}`)
+    ui.line(`\n${noticeHeadline(notice)}`)
     return await applyOutcome(await sendMessage(notice, state, { notice: true }), state)
   }
   const typedEarly = state.typedEarly.shift()
@@ -141,7 +168,11 @@ async function nextMessageOrNotice({
 }: ConversationState): Promise<TypedMessage | undefined | typeof WOKEN> {
   const waiting = new AbortController()
   const wake = new AbortController()
-  const either = [session.background.waitForOne(waiting.signal), app.backgroundTasks.waitForNews(waiting.signal)]
+  const either = [
+    session.background.waitForOne(waiting.signal),
+    app.backgroundTasks.waitForNews(waiting.signal),
+    ...(session.userNotes === undefined ? [] : [session.userNotes.waitForOne(waiting.signal)]),
+  ]
   const noticed = Promise.race(either).then(() => {
     if (!waiting.signal.aborted) wake.abort()
   })
@@ -178,6 +209,7 @@ async function applyOutcome(outcome: AfterTurn | SlashOutcome, state: Conversati
       if (outcome.clearsScreen === true) ui.startNewPage()
       await ui.opened(outcome.session, outcome.isResumed === true ? "resume" : "switch")
       ui.line(outcome.text)
+      showOpeningWarnings(state)
       return true
     case "attach":
       state.attached.push(outcome.part)
@@ -240,6 +272,7 @@ async function executeSlashCommand(
       app: options.app,
       session,
       open: options.open,
+      keepModel: options.keepModel,
       display: ui.display,
       ...taskControl(options.app, session),
       ...context,
@@ -318,11 +351,17 @@ async function sendMessage(
     state.attached.unshift(...images)
     ui.returnToDraft(text)
   }
+  if (end !== undefined && isDiscarded(end)) removePastes(text, state.options.app.home)
   if (end?.result.pendingSteer !== undefined)
     returnSteer(end.result.pendingSteer, { state, end, after, note: (line) => turn.note(line) })
   const mayAsk = after.kind === "continue" && state.outbox.length === 0 && !signal.aborted
   if (end?.outcome !== "plan-ready" || plan === undefined || !mayAsk) return after
   return await ui.answerPlan(session, plan, { answer: end.result.finalResponse ?? "", signal })
+}
+
+/** The message is too large for the model and was removed from the conversation again. */
+function isDiscarded({ result }: RunEnd): boolean {
+  return result.exitReason === "message_too_large" && result.messages.at(-1)?.role !== "user"
 }
 
 /** The message was not stored: the user can change and send it again. */

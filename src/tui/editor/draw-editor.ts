@@ -1,9 +1,10 @@
 import type { AttachedImage } from "../../app/services/attached-image.ts"
 import type { HistorySearch } from "../../terminal/editor/history-search.ts"
 import { printable } from "../../terminal/editor/wrapped-line.ts"
-import { cutToColumns } from "../../terminal/text-layout.ts"
+import { cutToColumns, oneLine } from "../../terminal/text-layout.ts"
 import { takeColumns, textColumns } from "../../terminal/text-width.ts"
 import type { Drawing, Row, Size } from "../drawing.ts"
+import { rowOf, span, wrapSpans } from "../render/spans.ts"
 import type { Theme } from "../theme/theme.ts"
 import { attachmentRow } from "./attachments.ts"
 import { menuRows } from "./completion/menu.ts"
@@ -36,7 +37,7 @@ export function drawEditor(view: EditorView, size: Size, theme: Theme): Drawing 
   const images = view.images.length === 0 ? [] : [attachmentRow(view.images, size.columns, theme)]
   const below = [
     ...(search === undefined ? [] : [searchRow(search, size.columns, theme)]),
-    ...(view.hint === undefined ? [] : [theme.style("dim", cutToColumns(view.hint, size.columns - 1))]),
+    ...(view.hint === undefined ? [] : hintRows(view.hint, size, theme)),
   ]
   const room = Math.max(1, size.rows - images.length - below.length)
   const reserved = Math.min(MIN_MENU_ROWS, view.menu?.completions.items.length ?? 0)
@@ -63,6 +64,15 @@ export function drawEditor(view: EditorView, size: Size, theme: Theme): Drawing 
     top,
   }
 }
+
+/** A hint that is too long for a row takes two, where there is room. */
+function hintRows(hint: string, { columns, rows }: Size, theme: Theme): readonly Row[] {
+  const wrapped = wrapSpans([span(oneLine(hint))], columns - 1).map(rowOf)
+  const shown = wrapped.length > 2 || rows < MIN_ROWS_FOR_HINT ? [cutToColumns(hint, columns - 1)] : wrapped
+  return shown.map((row) => theme.style("dim", row))
+}
+
+const MIN_ROWS_FOR_HINT = 4
 
 /** The prompt before the first row; before others a mark where rows are hidden, or blanks. */
 function prefix(

@@ -1,6 +1,6 @@
 import type { Config } from "../../config/load-config.ts"
 import { chosenEditorKeys } from "../../config/editor-keys.ts"
-import type { EditorOptions } from "./editor.ts"
+import type { EditorOptions } from "./editor-options.ts"
 import { createKeymap } from "./keymap.ts"
 import type { PasteLimits } from "./pasted-text.ts"
 

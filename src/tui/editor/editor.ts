@@ -1,9 +1,7 @@
 import type { AttachedImage } from "../../app/services/attached-image.ts"
 import { isImagePath } from "../../app/services/attached-image.ts"
 import { pasteTokenEndingAt } from "../../admin/editor-support/paste-files.ts"
-import type { PasteFiles } from "../../admin/editor-support/paste-files.ts"
 import { assertNever } from "../../base/assert-never.ts"
-import type { Result } from "../../base/result.ts"
 import type { EditorKeyAction } from "../../config/editor-keys.ts"
 import {
   deleteLeft,
@@ -19,65 +17,24 @@ import { EMPTY_SEARCH } from "../../terminal/editor/history-search.ts"
 import type { HistorySearch } from "../../terminal/editor/history-search.ts"
 import { textColumns } from "../../terminal/text-width.ts"
 import type { Drawing, Size } from "../drawing.ts"
-import type { PromptHistory } from "../prompt-history.ts"
 import type { KeyEvent } from "../screen/key-event.ts"
 import type { Theme } from "../theme/theme.ts"
 import { createBrowsing } from "./browsing.ts"
-import type { CompletionSource } from "./completion/completion-source.ts"
 import { createMenuControl } from "./completion/menu-control.ts"
 import { createDraftLayouter, moveRows } from "./draft-layout.ts"
 import { drawEditor } from "./draw-editor.ts"
 import { CUTS, MOVES } from "./edit-keys.ts"
 import { createEditing } from "./editing.ts"
+import type { EditorAction } from "./editor-action.ts"
+import type { EditorOptions } from "./editor-options.ts"
 import { cleanInput } from "./input-text.ts"
-import type { Keymap } from "./keymap.ts"
 import { pastedText } from "./pasted-text.ts"
-import type { PasteLimits } from "./pasted-text.ts"
 import { promptText } from "./prompt-text.ts"
 import { searchKey } from "./search-key.ts"
 import { suggestRest } from "./suggestion.ts"
-import { INITIAL_VIM, leaveInsertMode, vimKey } from "./vim/vim-mode.ts"
-import type { VimStep } from "./vim/vim-mode.ts"
-
-export interface EditorOptions {
-  /** Submitted messages are added to it. */
-  readonly history: Pick<PromptHistory, "entries" | "add">
-  readonly keymap: Keymap
-  readonly mode: "emacs" | "vim"
-  /** Shown before the prompt; absent for the default profile. */
-  readonly profile?: string
-  /** The messages that wait for the end of a turn, oldest first. */
-  readonly queued: () => readonly string[]
-  readonly completion: CompletionSource
-  /** The names of the slash commands, for suggestions. */
-  readonly commands: () => readonly string[]
-  readonly pastes: PasteFiles & PasteLimits
-  /** Reads an image whose path was pasted or dropped. */
-  readonly readImage: (path: string) => Promise<Result<AttachedImage>>
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-  /** The editor has changed by itself, for example because completions arrived. */
-  readonly changed: () => void
-}
-
-/** What the user asks for with a key. Everything that only changes the draft is done by the editor. */
-export type EditorAction =
-  | { readonly type: "submit"; readonly text: string; readonly attachments: readonly AttachedImage[] }
-  /** Replaces a message that waits; an empty text removes it. */
-  | { readonly type: "edit-queued"; readonly original: string; readonly text: string }
-  /** Ctrl+C, or Escape on an empty draft, which must not clear or leave anything. */
-  | { readonly type: "interrupt"; readonly key: "ctrl+c" | "escape" }
-  /** Escape twice on an empty draft. */
-  | { readonly type: "go-back" }
-  /** Ctrl+D on an empty draft. */
-  | { readonly type: "leave" }
-  | { readonly type: "suspend" }
-  | { readonly type: "redraw" }
-  | { readonly type: "external-editor" }
-  | { readonly type: "toggle-tasks" }
-  | { readonly type: "expand-output" }
-  /** Attach the image of the clipboard, or else insert its text if that is wanted too. */
-  | { readonly type: "paste-image"; readonly orText: boolean }
+import { isText } from "./typed-key.ts"
+import type { TypedKey } from "./typed-key.ts"
+import { createVimControl } from "./vim/vim-control.ts"
 
 /** The input of the full UI: a draft of several lines with completion, history and attachments. */
 export interface Editor {
@@ -119,7 +76,7 @@ class InputEditor implements Editor {
   readonly #layoutOf = createDraftLayouter()
   readonly #menu = createMenuControl(() => this.#options.changed())
   #images: readonly AttachedImage[] = []
-  #vim = INITIAL_VIM
+  readonly #vim
   /** The first of two keys. */
   #prefix: string | undefined
   #search: HistorySearch | undefined
@@ -141,6 +98,14 @@ class InputEditor implements Editor {
       history: () => this.#options.history.entries(),
       queued: () => this.#options.queued(),
     })
+    this.#vim = createVimControl({
+      isOn: () => this.#options.mode === "vim",
+      editing: this.#editing,
+      vertical: (direction) => this.#vertical(direction),
+      horizontal: () => {
+        this.#goalColumn = undefined
+      },
+    })
   }
 
   get text(): string {
@@ -156,11 +121,12 @@ class InputEditor implements Editor {
   }
 
   draw(size: Size, theme: Theme, now: number): Drawing {
-    const { mode, profile } = this.#options
+    const { profile } = this.#options
+    const vimMode = this.#vim.mode
     const prompt = promptText(
       {
         isWorking: this.isWorking,
-        ...(mode === "vim" ? { vimMode: this.#vim.mode } : {}),
+        ...(vimMode === undefined ? {} : { vimMode }),
         ...(profile === undefined ? {} : { profile }),
       },
       size.columns,
@@ -244,7 +210,7 @@ class InputEditor implements Editor {
     const isSecond = this.#prefix !== undefined
     this.#prefix = undefined
     if (this.#search !== undefined && !isSecond && this.#searchKey(event, this.#search)) return undefined
-    if (!isSecond && this.#isNormalMode && this.#vimKey(event)) return undefined
+    if (!isSecond && this.#vim.isNormal && this.#vim.key(event)) return undefined
     if (!isSecond && keymap.isPrefix(chord)) {
       this.#prefix = chord
       return undefined
@@ -252,7 +218,7 @@ class InputEditor implements Editor {
     const action = keymap.action(chord)
     if (action !== "up" && action !== "down") this.#goalColumn = undefined
     if (action !== undefined) return this.#run(action)
-    if (!isSecond && isText(event) && !this.#isNormalMode) this.#type(event.text)
+    if (!isSecond && isText(event) && !this.#vim.isNormal) this.#type(event.text)
     return undefined
   }
 
@@ -354,7 +320,7 @@ class InputEditor implements Editor {
     this.#leaveModes()
     this.#editing.reset()
     this.#menu.close()
-    if (this.#options.mode === "vim") this.#vim = { ...this.#vim, mode: "insert", keys: [] }
+    this.#vim.insert()
     this.#options.history.add(text)
     return original === undefined ? { type: "submit", text, attachments } : { type: "edit-queued", original, text }
   }
@@ -385,10 +351,7 @@ class InputEditor implements Editor {
 
   #cancel(): EditorAction | undefined {
     if (this.#menu.menu !== undefined) return this.#do(() => this.#menu.close())
-    if (this.#options.mode === "vim" && this.#vim.mode === "insert") {
-      this.#applyVim(leaveInsertMode(this.#vim, this.#editing.draft))
-      this.#editing.endGroup()
-    }
+    this.#vim.leaveInsert()
     if (this.text !== "") return undefined
     // It stops what runs, and must not be taken for the first of two when that has just ended.
     if (this.isWorking) return { type: "interrupt", key: "escape" }
@@ -400,37 +363,6 @@ class InputEditor implements Editor {
     this.#escapedAt = now
     this.hint("Press Esc again to go back to an earlier message.", SECOND_ESCAPE_MS)
     return { type: "interrupt", key: "escape" }
-  }
-
-  get #isNormalMode(): boolean {
-    return this.#options.mode === "vim" && this.#vim.mode === "normal"
-  }
-
-  /** Returns false for a key that does in normal mode what it always does. */
-  #vimKey(event: TypedKey): boolean {
-    if (event.chord === "escape") {
-      const isPending = this.#vim.keys.length > 0
-      this.#vim = { ...this.#vim, keys: [] }
-      return isPending
-    }
-    const key = event.chord === "ctrl+r" ? event.chord : event.chord === "backspace" ? "h" : event.text
-    if (key === "" || (key === event.text && !isText(event))) return false
-    const step = vimKey(this.#vim, this.#editing.draft, key)
-    if (step === undefined) return isText(event)
-    if (step.effect?.kind !== "up" && step.effect?.kind !== "down") this.#goalColumn = undefined
-    this.#applyVim(step)
-    return true
-  }
-
-  #applyVim({ state, draft, effect }: VimStep): void {
-    this.#vim = state
-    if (draft.text === this.text) this.#editing.move(() => draft)
-    else this.#editing.change(draft, state.mode === "insert" ? "typing" : undefined)
-    for (let done = 0; done < (effect?.count ?? 0); done += 1) {
-      if (effect?.kind === "undo" && !this.#editing.undo()) break
-      if (effect?.kind === "redo" && !this.#editing.redo()) break
-      if (effect?.kind === "up" || effect?.kind === "down") this.#vertical(effect.kind)
-    }
   }
 
   /** Returns false for a key that ends the search and then does what it always does. */
@@ -449,7 +381,7 @@ class InputEditor implements Editor {
     const text = cleanInput(pasted)
     this.#search = undefined
     if (text === "") return { type: "paste-image", orText: false }
-    this.#vim = { ...this.#vim, keys: [] }
+    this.#vim.dropKeys()
     if (isImagePath(text.trim())) this.#attachFrom(text.trim())
     const { inserted, problem } = pastedText(text, this.#editing.draft, { pastes: this.#options.pastes, newlines })
     this.#editing.insert(inserted)
@@ -476,7 +408,7 @@ class InputEditor implements Editor {
   }
 
   #suggestion(): string {
-    if (!this.#showsSuggestions || this.text === "" || this.#isNormalMode || this.#browsing.queued !== undefined)
+    if (!this.#showsSuggestions || this.text === "" || this.#vim.isNormal || this.#browsing.queued !== undefined)
       return ""
     const { history, commands } = this.#options
     return suggestRest(this.#editing.draft, { history: history.entries(), commands: commands() })
@@ -496,7 +428,7 @@ class InputEditor implements Editor {
 
   #complete(): void {
     const { draft } = this.#editing
-    if (draft.text === "" || this.#isNormalMode || this.#search !== undefined || this.#isBrowsing) this.#menu.close()
+    if (draft.text === "" || this.#vim.isNormal || this.#search !== undefined || this.#isBrowsing) this.#menu.close()
     else this.#menu.request(draft, this.#options.completion)
   }
 
@@ -506,12 +438,6 @@ class InputEditor implements Editor {
     this.#goalColumn = undefined
     this.#browsing.end()
   }
-}
-
-type TypedKey = Extract<KeyEvent, { readonly type: "key" }>
-
-function isText({ chord, text }: TypedKey): boolean {
-  return text !== "" && !/^(?:ctrl|alt)\+./u.test(chord) && !/\p{Cc}/u.test(text)
 }
 
 /** An odd number of backslashes before the cursor, which is at the end of its line. */

@@ -1,11 +1,10 @@
 import type { Session } from "../../app/session/session.ts"
 import { assertNever } from "../../base/assert-never.ts"
-import { asSentence } from "../../base/sentence.ts"
 import type { DisplayControl } from "../../commands/display-control.ts"
 import type { Config } from "../../config/load-config.ts"
 import type { RunEnd } from "../../protocol/events.ts"
 import { createPlainStream } from "../../terminal/printable-text.ts"
-import { SHOWN_STATUS } from "../conversation/shown-status.ts"
+import { shownStatus } from "../conversation/shown-status.ts"
 import { unseenPart } from "../conversation/unseen-part.ts"
 import type { LiveEvent, TurnUi } from "../chat-ui.ts"
 import type { Row, Size } from "../drawing.ts"
@@ -13,12 +12,14 @@ import type { MarkdownStream } from "../render/markdown-stream.ts"
 import { noteRows } from "../render/note-rows.ts"
 import { reasoningRows, reasoningTail } from "../render/reasoning-rows.ts"
 import { waitingRow } from "../render/spinner.ts"
-import { createSubagentTree, subagentRows } from "../render/subagent-rows.ts"
+import { createSubagentTree, expandedSubagentRows, subagentRows } from "../render/subagent-rows.ts"
+import type { SubagentRowOptions } from "../render/subagent-rows.ts"
 import { todoRows } from "../render/todo-rows.ts"
 import { createToolFilter } from "../render/tool-filter.ts"
 import { endedToolRows, runningToolRows } from "../render/tool-rows.ts"
 import type { EndedTool, RunningTool } from "../render/tool-rows.ts"
 import type { Theme } from "../theme/theme.ts"
+import { sectionMode } from "./section-mode.ts"
 import type { TurnQuestions } from "./turn-questions.ts"
 
 export interface FullTurnOptions {
@@ -27,7 +28,7 @@ export interface FullTurnOptions {
   readonly display: Pick<DisplayControl, "get">
   readonly theme: () => Theme
   readonly columns: () => number
-  /** Milliseconds since the epoch. */
+  /** The working clock, which stands still while a question is open. */
   readonly now: () => number
   readonly print: (rows: readonly Row[]) => void
   readonly changed: () => void
@@ -53,7 +54,7 @@ class Turn implements FullTurn {
   readonly #options: FullTurnOptions
   readonly #isToolShown
   readonly #running = new Map<string, RunningTool>()
-  readonly #subagents = createSubagentTree()
+  readonly #subagents
   readonly #shownMessages: string[] = []
   readonly #showsReasoning: boolean
   readonly #streams: boolean
@@ -72,6 +73,7 @@ class Turn implements FullTurn {
   constructor(options: FullTurnOptions) {
     this.#options = options
     this.startedAt = options.now()
+    this.#subagents = createSubagentTree(options.now)
     this.#activitySince = this.startedAt
     this.#isToolShown = createToolFilter(options.display.get("display.tool_progress"))
     this.#showsReasoning = options.display.get("display.show_reasoning")
@@ -98,10 +100,17 @@ class Turn implements FullTurn {
       ...(tail.length === 0 ? [] : this.#separated(tail)),
       ...(this.#showsReasoning ? reasoningTail(this.#reasoning, view) : []),
       ...running,
-      ...subagentRows(this.#subagents, view),
+      ...this.#subagentRows(view),
       ...(this.#options.showsTasks() ? todoRows(session.todo(), view) : []),
       ...(waits ? [this.#waitingRow(theme, columns)] : []),
     ]
+  }
+
+  #subagentRows(view: SubagentRowOptions): readonly Row[] {
+    const { display, config } = this.#options
+    const mode = sectionMode(display.get("display.sections.subagents"), config)
+    if (mode === "hidden") return []
+    return mode === "expanded" ? expandedSubagentRows(this.#subagents, view) : subagentRows(this.#subagents, view)
   }
 
   event(event: LiveEvent): void {
@@ -185,11 +194,13 @@ class Turn implements FullTurn {
       case "subagent-end":
         this.#print(this.#subagents.handle(event, this.#view("note")))
         return
-      case "status":
+      case "status": {
         if (event.kind === "subagent") this.#print(this.#subagents.handle(event, this.#view("note")))
         if ("discardsText" in event && event.discardsText) this.#discardText()
-        if (SHOWN_STATUS.has(event.kind) && event.text !== "") this.note(asSentence(event.text))
+        const shown = shownStatus(event)
+        if (shown !== undefined) this.note(shown)
         return
+      }
       case "run-start":
       case "usage":
       case "session-rotated":

@@ -3,7 +3,6 @@ import type { Session } from "../../app/session/session.ts"
 import type { Row } from "../drawing.ts"
 import { bannerRows } from "../render/banner.ts"
 import { noteRows } from "../render/note-rows.ts"
-import { recapRows } from "../render/recap-rows.ts"
 import type { RowOptions } from "../render/row-options.ts"
 
 export interface OpeningOptions extends RowOptions {
@@ -15,12 +14,13 @@ export interface OpeningOptions extends RowOptions {
 /** What a conversation begins with: the facts, and of a resumed one the last exchanges. */
 export async function openingRows({ app, session, branch, ...view }: OpeningOptions): Promise<readonly Row[]> {
   const { facts, context } = session
+  const hasModel = facts.modelProblem === undefined
   const banner = bannerRows(
     {
       version: app.version,
       model: facts.model,
-      provider: facts.provider === "demo" ? "demo, not an AI" : facts.provider,
-      contextWindow: context.contextLength > 0 ? context.contextLength : undefined,
+      provider: hasModel ? (facts.provider === "demo" ? "demo, not an AI" : facts.provider) : "/model connects one",
+      contextWindow: hasModel && context.contextLength > 0 ? context.contextLength : undefined,
       directory: facts.cwd,
       branch,
       backend: app.config.get("terminal.backend"),
@@ -46,6 +46,8 @@ export async function openingRows({ app, session, branch, ...view }: OpeningOpti
 
 /** The last exchanges of a conversation. */
 export async function recentRows({ app, session, ...view }: Omit<OpeningOptions, "branch">): Promise<readonly Row[]> {
+  // It renders Markdown, which a conversation that begins does not need yet.
+  const { recapRows } = await import("../render/recap-rows.ts")
   const messages = await (await app.store()).conversation(session.id)
   return ["", ...recapRows(messages, { ...view, exchanges: app.config.get("display.resume_exchanges") })]
 }

@@ -62,6 +62,7 @@ export function createScreenTerminal(screen: Screen, lines: Terminal): ScreenTer
     get closed() {
       return lines.closed
     },
+    onClose: (listener) => lines.onClose(listener),
     ask: (question, options) => asked(() => lines.ask(question, options)),
     confirm: (question) => asked(() => lines.confirm(question)),
     readStdin: (options) => lines.readStdin(options),

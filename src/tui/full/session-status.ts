@@ -1,5 +1,4 @@
 import type { App } from "../../app/app.ts"
-import { currentBranch } from "../../app/services/current-branch.ts"
 import type { Session } from "../../app/session/session.ts"
 import type { StatusBarState } from "../render/status-bar.ts"
 
@@ -23,6 +22,7 @@ export interface StatusOptions {
   readonly app: Pick<App, "config" | "home" | "subAgents" | "backgroundTasks" | "processes">
   readonly session: Session
   readonly sessionSeconds: number
+  readonly branch: string | undefined
   /** Seconds since the turn began; undefined between turns. */
   readonly turn: number | undefined
   readonly queued: number
@@ -30,12 +30,20 @@ export interface StatusOptions {
   readonly costUsd: number | undefined
 }
 
-export function statusOf({ app, session, sessionSeconds, turn, queued, costUsd }: StatusOptions): StatusBarState {
+export function statusOf({
+  app,
+  session,
+  sessionSeconds,
+  branch,
+  turn,
+  queued,
+  costUsd,
+}: StatusOptions): StatusBarState {
   const { facts, context } = session
   return {
     model: facts.model,
     context:
-      context.contextLength > 0
+      context.contextLength > 0 && facts.modelProblem === undefined
         ? { used: Math.max(0, context.lastPromptTokens), window: context.contextLength }
         : undefined,
     compressions: context.compressionCount,
@@ -48,7 +56,7 @@ export function statusOf({ app, session, sessionSeconds, turn, queued, costUsd }
     costUsd,
     isDemo: facts.provider === "demo",
     directory: shortened(facts.cwd, app.home.userHome),
-    branch: currentBranch(facts.cwd),
+    branch,
   }
 }
 

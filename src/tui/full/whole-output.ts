@@ -3,6 +3,7 @@ import type { Session } from "../../app/session/session.ts"
 import { counted } from "../../base/counted.ts"
 import type { Row } from "../drawing.ts"
 import { noteRows } from "../render/note-rows.ts"
+import { readableResult } from "../render/readable-value.ts"
 import type { RowOptions } from "../render/row-options.ts"
 import type { EndedTool } from "../render/tool-rows.ts"
 import { toolDetailRows } from "../render/tool-rows.ts"
@@ -10,7 +11,7 @@ import { textRows } from "./screen-terminal.ts"
 
 const MAX_ROWS = 500
 
-/** The arguments of a call and its result as the model has read it. */
+/** The arguments of a call and all of the result that the model has read. */
 export async function wholeOutputRows(
   tool: EndedTool,
   { app, session, ...view }: RowOptions & { readonly app: Pick<App, "store">; readonly session: Pick<Session, "id"> },
@@ -19,7 +20,7 @@ export async function wholeOutputRows(
   const { message } =
     rows.findLast((row) => row.message?.role === "tool" && row.message.tool_call_id === tool.start.call.id) ?? {}
   const text = message?.role === "tool" && typeof message.content === "string" ? message.content : ""
-  const result = textRows(text, view.columns)
+  const result = textRows(readableResult(text), view.columns)
   const hidden = result.length - MAX_ROWS
   return [
     ...toolDetailRows(tool, view),

@@ -26,11 +26,14 @@ export function openLineUi(options: {
   readonly signal: AbortSignal
 }): ChatUi {
   const { app, terminal, signal } = options
+  // As in a pipe into `head`: when the answers have no reader any more, the conversation is over.
+  const unread = new AbortController()
+  terminal.onClose(() => unread.abort())
   // A question asked before the conversation has unreferenced standard input, which would let the process exit.
   const lines = openLineReader({
     input: process.stdin.ref(),
     terminal,
-    signal,
+    signal: AbortSignal.any([signal, unread.signal]),
     history: homeHistory(app, (text) => terminal.errLine(text)),
     hungUp: raiseHangup,
     now: () => systemClock.now(),
@@ -97,12 +100,15 @@ export function openLineUi(options: {
 
 function banner(session: Session): string {
   const { facts } = session
-  const modelText =
-    facts.provider === "demo" ? `${facts.model} (demo, not an AI)` : `${facts.model} (${facts.provider})`
   return [
-    `Hermes · ${modelText} · ${facts.cwd}`,
+    `Hermes · ${modelText(facts)} · ${facts.cwd}`,
     facts.resumed ? continuing(session) : "Type a message, or /help.",
   ].join("\n")
+}
+
+function modelText({ model, provider, modelProblem }: Session["facts"]): string {
+  if (modelProblem !== undefined) return model
+  return provider === "demo" ? `${model} (demo, not an AI)` : `${model} (${provider})`
 }
 
 function continuing({ id, facts }: Session): string {
@@ -176,12 +182,13 @@ function openLineCommand(
   const progress = createProgressLine(terminal, () => systemClock.now())
   const activity = `Running ${name}`
   progress.set(activity)
-  const ask = async (question: string): Promise<string> => {
+  const read = async (question: string, secret: boolean): Promise<string | undefined> => {
     progress.set(undefined)
-    const answer = await lines.answer(question, { secret: false, signal })
+    const answer = await lines.answer(question, { secret, signal })
     progress.set(activity)
-    return answer?.trim().toLowerCase() ?? ""
+    return answer
   }
+  const ask = async (question: string): Promise<string> => (await read(question, false))?.trim().toLowerCase() ?? ""
   return {
     abilities: {
       confirm: async (question) => /^y(?:es)?$/u.test(await ask(`${question} [y/N] `)),
@@ -190,6 +197,7 @@ function openLineCommand(
         if (/^a(?:lways)?$/u.test(answer)) return "always"
         return /^y(?:es)?$/u.test(answer) ? "once" : "cancel"
       },
+      askSecret: (question) => read(question, true),
       copy: (text) => copyToTerminal(text, terminal),
     },
     note: (text) => {

@@ -1,3 +1,4 @@
+import { visibleText } from "../../base/visible-text.ts"
 import type { ToolEnd, ToolStart } from "../../protocol/events.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import { cutToColumns } from "../../terminal/text-layout.ts"
@@ -21,7 +22,11 @@ const INDENT = "    "
 
 /** The line for a call that starts. */
 export function toolStartLine({ call, preview }: ToolStart, { columns, color }: ToolLineOptions): string {
-  return paint(`→ ${call.name} ${cutToColumns(preview, Math.max(20, columns - call.name.length - 4))}`, "dim", color)
+  return paint(
+    `→ ${call.name} ${cutToColumns(visibleText(preview).text, Math.max(20, columns - call.name.length - 4))}`,
+    "dim",
+    color,
+  )
 }
 
 /**
@@ -30,7 +35,10 @@ export function toolStartLine({ call, preview }: ToolStart, { columns, color }: 
 export function toolEndLines(event: ToolEnd, options: ToolResultOptions): readonly string[] {
   const failed = isFailedCall(event)
   const seconds = event.durationMs >= 1000 ? ` (${(event.durationMs / 1000).toFixed(1)} s)` : ""
-  const call = options.preview === "" ? event.call.name : `${event.call.name} ${cutToColumns(options.preview, 40)}`
+  const call =
+    options.preview === ""
+      ? event.call.name
+      : `${event.call.name} ${cutToColumns(visibleText(options.preview).text, 40)}`
   const head = `  ${failed ? "✗" : "✓"} ${call}: ${cutToColumns(event.summary, MAX_SUMMARY_COLUMNS)}${seconds}`
   return [
     paint(head, failed ? "red" : "dim", options.color),

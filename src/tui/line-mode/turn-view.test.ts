@@ -143,6 +143,16 @@ describe("status", () => {
     { name: "a fragment", body: { type: "status", kind: "compress", text: "made short" }, err: "Made short.\n" },
     { name: "warning", body: { type: "status", kind: "warning", text: "Careful." }, err: "Careful.\n" },
     { name: "notice", body: { type: "status", kind: "notice", text: "Note." }, err: "Note.\n" },
+    {
+      name: "the profile after a plan was approved",
+      body: { type: "status", kind: "permission-profile", text: "x", old: "plan", new: "accept-edits", by: "plan" },
+      err: "The permission profile is now accept-edits instead of plan, because you approved the plan. /permissions changes it.\n",
+    },
+    {
+      name: "a profile that the user has changed",
+      body: { type: "status", kind: "permission-profile", text: "x", old: "plan", new: "auto", by: "user" },
+      err: "",
+    },
     { name: "an empty text", body: { type: "status", kind: "compress", text: "" }, err: "" },
     { name: "iteration", body: { type: "status", kind: "iteration", text: "1", iteration: 1 }, err: "" },
   ])("$name goes to stderr", ({ body, err }) => {

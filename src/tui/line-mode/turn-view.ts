@@ -1,14 +1,13 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { systemClock } from "../../base/clock.ts"
 import type { AgentEvent, RunEnd } from "../../protocol/events.ts"
-import { asSentence } from "../../base/sentence.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { createPlainStream, plainText } from "../../terminal/printable-text.ts"
 import { dim, oneLine } from "../../terminal/text-layout.ts"
 import { createWordWrap } from "./word-wrap.ts"
 import { createProgressLine } from "./progress-line.ts"
 import { createSubagentTree } from "./subagent-tree.ts"
-import { SHOWN_STATUS } from "../conversation/shown-status.ts"
+import { shownStatus } from "../conversation/shown-status.ts"
 import { unseenPart } from "../conversation/unseen-part.ts"
 import { toolEndLines, toolStartLine } from "./tool-lines.ts"
 
@@ -107,12 +106,14 @@ export function createTurnView(options: {
           progress(subagents.lines(event, { columns: terminal.columns, color: progressColor }))
           activity.set(subagents.text() ?? calls.text())
           return
-        case "status":
+        case "status": {
           if (event.kind === "subagent")
             progress(subagents.lines(event, { columns: terminal.columns, color: progressColor }))
           if (event.kind === "answered") activity.set(calls.text())
-          if (SHOWN_STATUS.has(event.kind) && event.text !== "") aside(asSentence(event.text))
+          const shown = shownStatus(event)
+          if (shown !== undefined) aside(shown)
           return
+        }
         case "message-end":
           if (!event.streamed) write(event.message.text)
           shownMessages.push(event.message.text)

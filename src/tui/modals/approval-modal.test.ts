@@ -31,7 +31,7 @@ function modalFor(request: Partial<ApprovalRequest> = {}, openedAt = 0) {
   return modal
 }
 
-const HINT = "Arrows, a number or a letter, then Enter; Esc denies"
+const HINT = "Arrows, number or letter, then Enter · Esc denies"
 
 test("the call, everything the user decides about and the choices are shown; deny is highlighted", () => {
   expect(drawn(modalFor({ expiresAt: 61.5 }), { columns: 60 })).toEqual([
@@ -47,7 +47,16 @@ test("the call, everything the user decides about and the choices are shown; den
     "  3. [A] Always allow, and save the rule",
     "› 4. [D] Deny",
     HINT,
+    "Ctrl+C stops the turn",
   ])
+})
+
+test("at 40 columns the hint is whole, and on a short terminal its most important part", () => {
+  expect(drawn(modalFor(), { columns: 40 }).slice(-2)).toEqual([
+    "Arrows, number or letter, then Enter",
+    "Esc denies · Ctrl+C stops the turn",
+  ])
+  expect(drawn(modalFor(), { columns: 40, rows: 8 }).at(-1)).toBe("Arrows, number or letter, then Enter")
 })
 
 test.each([
@@ -84,7 +93,12 @@ describe("a key for the message that the user was typing", () => {
   test("does not decide, and the user is informed", () => {
     const modal = modalFor({}, 1000)
     expect(press(modal, ["o"], 1299)).toBeUndefined()
-    expect(drawn(modal).at(-1)).toBe("Ignored, because you were typing. Pause for a moment, then choose.")
+    expect(drawn(modal, { now: 1300 }).at(-1)).toBe("Your typing goes to your message. You can answer in 2 s.")
+    expect(drawn(modal, { now: 2200, columns: 40 }).slice(-2)).toEqual([
+      "Your typing goes to your message. You",
+      "can answer in 1 s.",
+    ])
+    expect(drawn(modal, { now: 2900 }).at(-1)).toMatch(/^Arrows/u)
     // The user types on, with the pauses that people make between words.
     expect(press(modal, ["s", "enter", "1", "enter"], 2700, 1400)).toBeUndefined()
     expect(press(modal, ["o", "enter"], 9000)?.decision).toBe("once")
@@ -105,8 +119,20 @@ describe("a key for the message that the user was typing", () => {
     expect(press(modalFor({}, 1000), [chord], 1001)?.decision).toBe("deny")
   })
 
-  test("is ignored also when it is pasted", () => {
-    expect(modalFor().key({ type: "paste", text: "o" }, 10_000)).toBeUndefined()
+  test("is unused also when it is pasted", () => {
+    const paste = { type: "paste", text: "o" } as const
+    expect(modalFor().key(paste, 10_000)).toEqual({ unused: [paste] })
+  })
+
+  test.each(["do it now", "x", "add, then also: 1 2 3", "oo"])("is returned for the draft: %j", (message) => {
+    const modal = modalFor()
+    const unused: string[] = []
+    for (const [index, character] of Array.from(message).entries()) {
+      const result = modal.key({ type: "key", chord: character, text: character }, 10_000 + index * 120)
+      if (result !== undefined && "unused" in result)
+        unused.push(...result.unused.map((event) => (event.type === "key" ? event.text : "")))
+    }
+    expect(unused.join("")).toBe(message)
   })
 })
 
@@ -130,6 +156,7 @@ test("a long command is folded after three rows, with the programs that are out 
     "› 2. [D] Deny",
     "  3. [V] Show all of it first",
     HINT,
+    "Ctrl+C stops the turn",
   ])
   expect(press(modal, ["v", "enter"])).toBeUndefined()
   const whole = drawn(modal, { columns: 60 })

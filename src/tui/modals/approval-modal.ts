@@ -33,7 +33,7 @@ export function createApprovalModal(
     cancel: "deny",
     expiresAt: request.expiresAt,
     mustBeRead: true,
-    hint: "Arrows, a number or a letter, then Enter; Esc denies",
+    hint: ["Arrows, number or letter, then Enter", "Esc denies", "Ctrl+C stops the turn"],
     openedAt,
   })
   return {
@@ -44,7 +44,7 @@ export function createApprovalModal(
     },
     key: (event, now) => {
       const decided = modal.key(event, now)
-      if (decided === undefined) return undefined
+      if (decided === undefined || "unused" in decided) return decided
       const { decision } = decided
       if (decision !== SHOW_ALL) return { decision }
       isWhole = true

@@ -1,10 +1,11 @@
 import type { Drawing, Row } from "../drawing.ts"
 import type { ColorRole, Theme } from "../theme/theme.ts"
-import type { Modal, ModalView } from "./modal.ts"
-import { countdown, cutRow, entryRow, hintRow, noticeRow, scrolledRows, SELECTED, titleRow } from "./modal-rows.ts"
+import type { KeyEvent } from "../screen/key-event.ts"
+import type { Modal, ModalView, UnusedKeys } from "./modal.ts"
+import { countdown, cutRow, entryRow, hintRows, noticeRows, scrolledRows, SELECTED, titleRow } from "./modal-rows.ts"
 import { textColumns } from "../../terminal/text-width.ts"
 import { isTyped } from "./text-field.ts"
-import { createTypingGuard, IGNORED_KEY_HINT } from "./typing-guard.ts"
+import { createTypingGuard } from "./typing-guard.ts"
 
 export interface QuestionEntry<T> {
   readonly value: T
@@ -29,7 +30,8 @@ export interface ChoiceQuestion<T> {
   readonly cancel: T
   /** Epoch seconds. */
   readonly expiresAt: number | null
-  readonly hint: string
+  /** What the keys do, the most important first. */
+  readonly hint: readonly string[]
   /** Another answer than `cancel` is accepted only when all of the body was on the screen. */
   readonly mustBeRead?: boolean
   /** Milliseconds since the epoch. */
@@ -43,7 +45,7 @@ const WORD_MS = 1500
 
 /**
  * A question with a few fixed answers. Arrows, digits and letters select one, Enter gives it: a single key that was typed for something else
- * never answers. The answers stay visible on short terminals.
+ * never answers, and what was typed for a message is returned as unused. The answers stay visible on short terminals.
  */
 export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
   const guard = createTypingGuard(question.openedAt)
@@ -56,21 +58,24 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
   let lastKeyAt = Number.NEGATIVE_INFINITY
   let lastLetterAt = Number.NEGATIVE_INFINITY
   let isConfirming = false
+  /** The letter that has selected an answer. If more letters follow, it was the first one of a word. */
+  let letter: KeyEvent | undefined
 
   const select = (value: T, now: number): undefined => {
     selected = value
     lastKeyAt = now
     isConfirming = false
+    letter = undefined
     return undefined
   }
-  const ignore = (now: number): undefined => {
+  const ignore = (event: KeyEvent, now: number): UnusedKeys => {
     guard.typed(now)
+    const unused = letter !== undefined && now - lastLetterAt < WORD_MS ? [letter, event] : [event]
     select(question.initial, now)
-    notice = IGNORED_KEY_HINT
-    return undefined
+    return { unused }
   }
-  const confirm = (now: number): { readonly decision: T } | undefined => {
-    if (now - lastKeyAt < SETTLED_MS) return ignore(now)
+  const confirm = (event: KeyEvent, now: number): { readonly decision: T } | UnusedKeys | undefined => {
+    if (now - lastKeyAt < SETTLED_MS) return ignore(event, now)
     if (question.mustBeRead === true && selected !== question.cancel && readRows < bodyRows) {
       offset += page
       lastKeyAt = now
@@ -102,7 +107,10 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
     draw: (view) => {
       const { size, theme, now } = view
       const entries = question.entries()
-      const layout = questionLayout(question.body(view), entries, size)
+      const message = guard.notice(now) ?? notice
+      const hint = message === undefined ? hintRows(theme, question.hint, view) : noticeRows(theme, message, view)
+      const frame = 1 + hint.length
+      const layout = questionLayout(question.body(view), entries, { columns: size.columns, rows: size.rows - frame })
       const { rows: body, offset: used } = scrolledRows(layout.body, {
         height: layout.bodyRows,
         offset,
@@ -127,15 +135,13 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
               columns: size.columns,
             }),
           )
-      const hint =
-        notice === undefined ? hintRow(theme, question.hint, size.columns) : noticeRow(theme, notice, size.columns)
       return fitted([title, ...body, ...choices], { hint, choices: choices.length, rows: size.rows })
     },
     key: (event, now) => {
       notice = undefined
-      if (event.type === "paste") return ignore(now)
+      if (event.type === "paste") return ignore(event, now)
       if (event.chord === "escape" || event.chord === "ctrl+c") return { decision: question.cancel }
-      if (guard.ignores(now)) return ignore(now)
+      if (guard.ignores(now)) return ignore(event, now)
       switch (event.chord) {
         case "up":
         case "left":
@@ -150,15 +156,17 @@ export function createChoiceQuestion<T>(question: ChoiceQuestion<T>): Modal<T> {
         case "pagedown":
           return scroll(page)
         case "enter":
-          return confirm(now)
+          return confirm(event, now)
       }
       if (!isTyped(event)) return undefined
       const typed = event.text.toLowerCase()
       const entries = question.entries()
       const chosen = entries.find(({ letters }) => letters.includes(typed)) ?? entries[digit(typed) - 1]
-      if (chosen === undefined || now - lastLetterAt < WORD_MS) return ignore(now)
+      if (chosen === undefined || now - lastLetterAt < WORD_MS) return ignore(event, now)
+      select(chosen.value, now)
       lastLetterAt = now
-      return select(chosen.value, now)
+      letter = event
+      return undefined
     },
   }
 }
@@ -174,7 +182,6 @@ interface QuestionLayout {
   readonly isCompact: boolean
 }
 
-const FRAME_ROWS = 2
 const MIN_BODY_ROWS = 4
 
 function questionLayout<T>(
@@ -182,10 +189,10 @@ function questionLayout<T>(
   entries: readonly QuestionEntry<T>[],
   { columns, rows }: ModalView["size"],
 ): QuestionLayout {
-  const room = rows - FRAME_ROWS - entries.length
+  const room = rows - entries.length
   const isCompact = room < Math.min(MIN_BODY_ROWS, body.length)
   const choiceRows = isCompact ? compactLines(entries, columns).length : entries.length
-  return { body, bodyRows: Math.max(0, Math.min(body.length, rows - FRAME_ROWS - choiceRows)), isCompact }
+  return { body, bodyRows: Math.max(0, Math.min(body.length, rows - choiceRows)), isCompact }
 }
 
 /** Entries that share rows, in groups that fit. */
@@ -223,8 +230,8 @@ function compactRows<T>(
 /** The rows with the hint, where there is room for it; on tiny terminals only the choices are left. */
 function fitted(
   rows: readonly Row[],
-  { hint, choices, rows: height }: { readonly hint: Row; readonly choices: number; readonly rows: number },
+  { hint, choices, rows: height }: { readonly hint: readonly Row[]; readonly choices: number; readonly rows: number },
 ): Drawing {
-  if (rows.length < height) return { rows: [...rows, hint] }
+  if (rows.length < height) return { rows: [...rows, ...hint.slice(0, height - rows.length)] }
   return { rows: rows.length > height ? rows.slice(-Math.max(choices, 1)).slice(0, height) : rows }
 }

@@ -26,7 +26,8 @@ test("a question of the model with its choices and the time that is left", () =>
     "› 1. PostgreSQL",
     "  2. SQLite",
     "  3. Other (type an answer)",
-    "Arrows and Enter, or a number; Esc skips the question",
+    "Arrows and Enter, or a number · Esc skips",
+    "Ctrl+C stops the turn",
   ])
 })
 
@@ -62,7 +63,17 @@ test("pasted lines become the answer", () => {
 test("a key for the message that the user was typing chooses nothing", () => {
   const modal = createClarifyModal(REQUEST, { openedAt: 1000 })
   expect(press(modal, ["1", "enter", "x"], 1100, 200)).toBeUndefined()
-  expect(drawn(modal).at(-1)).toBe("Ignored, because you were typing. Pause for a moment, then choose.")
+  expect(drawn(modal, { now: 1600 }).at(-1)).toBe("Your typing goes to your message. You can answer in 2 s.")
+  const key = { type: "key", chord: "y", text: "y" } as const
+  expect(modal.key(key, 1700)).toEqual({ unused: [key] })
+})
+
+test("an answer that was typed and not sent is not lost", () => {
+  const modal = modalFor()
+  press(modal, ["M", "y"])
+  expect(modal.unsentText?.()).toBe("My")
+  press(modal, ["enter"], 20_000)
+  expect(modal.unsentText?.()).toBe("")
 })
 
 test("six long choices on a short terminal: one row each, more for the highlighted one", () => {
@@ -78,14 +89,14 @@ test("six long choices on a short terminal: one row each, more for the highlight
       "  : Q Q Q Q Q Q Q Q Q Q Q Q Q Q Q Q Q Q",
       "  … 16 more rows below (PgDn)",
       "  1. 1 a long choice that explains itse…",
-      "› 2. 2 a long choice that",
-      "        explains itself at length and n…",
+      "› 2. 2 a long choice that explains itse…",
       "  3. 3 a long choice that explains itse…",
       "  4. 4 a long choice that explains itse…",
       "  5. 5 a long choice that explains itse…",
       "  6. 6 a long choice that explains itse…",
       "  7. Other (type an answer)",
-      "Arrows and Enter, or a number; Esc skip…",
+      "Arrows and Enter, or a number",
+      "Esc skips · Ctrl+C stops the turn",
     ]
   `)
 })

@@ -8,10 +8,10 @@ import {
   passwordWarning,
 } from "../question-text/clarify-text.ts"
 import { indentedRows, quotedText } from "../question-text/quoted-rows.ts"
-import { countdown, cutRow, entryRow, hintRow, noticeRow, scrolledRows, titleRow } from "./modal-rows.ts"
+import { countdown, cutRow, entryRow, hintRows, noticeRows, scrolledRows, titleRow } from "./modal-rows.ts"
 import type { Decision, Modal, ModalView } from "./modal.ts"
 import { createTextField, isTyped } from "./text-field.ts"
-import { createTypingGuard, IGNORED_KEY_HINT } from "./typing-guard.ts"
+import { createTypingGuard } from "./typing-guard.ts"
 
 /** `text` is the answer to pass on, also when the user cancelled. */
 export interface ClarifyDecision {
@@ -37,7 +37,10 @@ export function createClarifyModal(
   let offset = 0
   let page = 1
 
-  const answer = (text: string): Decision<ClarifyDecision> => ({ decision: { kind: "answered", text } })
+  const answer = (text: string): Decision<ClarifyDecision> => {
+    field.set("")
+    return { decision: { kind: "answered", text } }
+  }
   const choose = (index: number): Decision<ClarifyDecision> | undefined => {
     const choice = choices[index]
     if (choice !== undefined) return answer(choice)
@@ -62,12 +65,18 @@ export function createClarifyModal(
   }
 
   return {
-    draw: ({ size, theme, now }) => {
+    draw: (view) => {
+      const { size, theme, now } = view
       const { columns, rows } = size
+      const message = guard.notice(now) ?? notice
+      const hint =
+        message === ""
+          ? hintRows(theme, isTyping ? typingHint(choices) : CHOICE_HINT, view)
+          : noticeRows(theme, message, view)
       const typed = isTyping
         ? field.draw({ prompt: "> ", columns, maxRows: Math.max(1, Math.min(4, rows - 5)) })
         : undefined
-      const room = rows - FRAME_ROWS - (typed?.rows.length ?? 0)
+      const room = rows - 1 - hint.length - (typed?.rows.length ?? 0)
       const quoted = quotedText(request.question.trim(), { columns, whole: true })
       const question = [
         ...quoted.rows,
@@ -90,10 +99,6 @@ export function createClarifyModal(
         role: "ui_accent",
         columns,
       })
-      const hint =
-        notice === ""
-          ? hintRow(theme, isTyping ? typingHint(choices) : CHOICE_HINT, columns)
-          : noticeRow(theme, notice, columns)
       return assembled({ title, body: body.rows, list, typed, hint }, rows)
     },
     key: (event, now) => {
@@ -101,10 +106,7 @@ export function createClarifyModal(
       const chord = event.type === "key" ? event.chord : ""
       if (chord === "ctrl+c" || (chord === "escape" && (!isTyping || choices.length === 0)))
         return { decision: { kind: "cancelled", text: CANCELLED_ANSWER } }
-      if (guard.ignores(now)) {
-        notice = IGNORED_KEY_HINT
-        return undefined
-      }
+      if (guard.ignores(now)) return { unused: [event] }
       if (chord === "pageup" || chord === "pagedown") {
         offset = Math.max(0, offset + (chord === "pageup" ? -page : page))
         return undefined
@@ -122,20 +124,20 @@ export function createClarifyModal(
       else if (allowsText && (event.type === "paste" || isTyped(event))) {
         choose(entries.length - 1)
         field.key(event)
-      }
+      } else return { unused: [event] }
       return undefined
     },
+    unsentText: () => field.text.trim(),
   }
 }
 
-const FRAME_ROWS = 2
 const MAX_SELECTED_ROWS = 3
 const MIN_QUESTION_ROWS = 4
-const CHOICE_HINT = "Arrows and Enter, or a number; Esc skips the question"
+const CHOICE_HINT = ["Arrows and Enter, or a number", "Esc skips", "Ctrl+C stops the turn"]
 
-function typingHint(choices: readonly string[]): string {
-  const escape = choices.length === 0 ? "Esc skips the question" : "Esc goes back to the choices"
-  return `Enter sends the answer, Shift+Enter adds a line; ${escape}`
+function typingHint(choices: readonly string[]): readonly string[] {
+  const escape = choices.length === 0 ? "Esc skips" : "Esc goes back to the choices"
+  return ["Enter sends the answer", escape, "Shift+Enter adds a line"]
 }
 
 /** Whole entries if there is room for them, else one row for each and some more for the selected one. */
@@ -173,16 +175,16 @@ function assembled(
     readonly body: readonly Row[]
     readonly list: readonly Row[]
     readonly typed: Drawing | undefined
-    readonly hint: Row
+    readonly hint: readonly Row[]
   },
   height: number,
 ): Drawing {
   const { title, body, list, typed, hint } = parts
   const below = [...list, ...(typed?.rows ?? [])]
-  const all = [title, ...body, ...below, hint]
+  const all = [title, ...body, ...below, ...hint]
   // On a tiny terminal, what can be chosen or typed is left.
   const rows = all.length <= height ? all : below.slice(-height)
-  const start = rows.length - (rows === all ? 1 : 0) - (typed?.rows.length ?? 0)
+  const start = rows.length - (rows === all ? hint.length : 0) - (typed?.rows.length ?? 0)
   if (typed?.cursor === undefined) return { rows }
   return { rows, cursor: { row: start + typed.cursor.row, column: typed.cursor.column } }
 }

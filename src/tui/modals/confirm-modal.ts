@@ -25,7 +25,7 @@ export function createConfirmModal({ question, offersAlways, openedAt }: Confirm
     initial: "cancel",
     cancel: "cancel",
     expiresAt: null,
-    hint: "Arrows, a number or a letter, then Enter; Esc cancels",
+    hint: ["Arrows, number or letter, then Enter", "Esc cancels"],
     openedAt,
   })
 }

@@ -1,30 +1,20 @@
 import { errorMessage } from "../../base/system-error.ts"
 import type { Choice, ChoiceAction, ChoiceList, Picked, Selection } from "../../commands/choice-list.ts"
-import { plainText } from "../../terminal/printable-text.ts"
-import { cutToColumns, oneLine } from "../../terminal/text-layout.ts"
-import { textColumns } from "../../terminal/text-width.ts"
 import type { Drawing, Position, Row } from "../drawing.ts"
-import { indentedRows } from "../question-text/quoted-rows.ts"
 import type { KeyEvent } from "../screen/key-event.ts"
+import { type Interaction, listFooter } from "./list-footer.ts"
+import { MOVES, PREVIEW_PAGES } from "./list-keys.ts"
 import { createListLevel, type ListLevel } from "./list-level.ts"
 import { listRows, wantedRows } from "./list-rows.ts"
 import { hintRow, titleRow } from "./modal-rows.ts"
-import type { Decision, Modal, ModalView } from "./modal.ts"
+import type { Decision, Modal, ModalView, UnusedKeys } from "./modal.ts"
 import { createPreviewPane, type PreviewPane, type RenderPreview } from "./preview-pane.ts"
-import { createTextField, type TextField } from "./text-field.ts"
+import { createTextField } from "./text-field.ts"
 
 export interface ListModalOptions {
   /** Renders previews. Without it, they are shown as plain text. */
   readonly renderPreview?: RenderPreview
 }
-
-/** What the keys are for at the moment. */
-type Interaction<T> =
-  | { readonly kind: "list" }
-  /** `y` and then Enter: a word that was typed for something else must not delete anything. */
-  | { readonly kind: "confirm"; readonly question: string; readonly isAgreed: boolean; readonly run: () => void }
-  | { readonly kind: "input"; readonly label: string; readonly field: TextField; readonly run: (text: string) => void }
-  | { readonly kind: "busy"; readonly working: AbortController; readonly choice: Choice<T> }
 
 interface Level<T> extends ListLevel<T> {
   readonly pane: PreviewPane<T>
@@ -63,7 +53,7 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
     const { size, theme } = view
     const { columns } = size
     const level = this.#top
-    const footer = this.#footer(view)
+    const footer = listFooter({ level, interaction: this.#interaction, message: this.#message }, view)
     const room = Math.max(1, size.rows - FRAME_ROWS - footer.rows.length)
     const paneRows = level.list.preview === undefined ? 0 : previewRows(room)
     const height = Math.min(room - paneRows, Math.max(wantedRows(level), level.matches.length))
@@ -83,7 +73,7 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
     return row < all.length ? { rows: all, cursor: { row, column: cursor.column } } : { rows: all }
   }
 
-  key(event: KeyEvent): Decision<Picked<T> | undefined> | undefined {
+  key(event: KeyEvent): Decision<Picked<T> | undefined> | UnusedKeys | undefined {
     this.#message = ""
     const decision = this.#keyFor(event)
     if (decision === undefined) this.#followHighlight()
@@ -97,7 +87,7 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
     this.#isDecided = true
   }
 
-  #keyFor(event: KeyEvent): Decision<Picked<T> | undefined> | undefined {
+  #keyFor(event: KeyEvent): Decision<Picked<T> | undefined> | UnusedKeys | undefined {
     const chord = event.type === "key" ? event.chord : ""
     const leaves = chord === "escape" || chord === "ctrl+c"
     const interaction = this.#interaction
@@ -122,8 +112,9 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
           interaction.working.abort()
           this.#interaction = LISTING
           this.#message = "Cancelled."
+          return undefined
         }
-        return undefined
+        return { unused: [event] }
       default:
         return interaction satisfies never
     }
@@ -279,82 +270,16 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
     const rule = theme.paint("ui_accent", "─".repeat(columns))
     return [rule, ...rows, ...Array.from({ length: height - 1 - rows.length }, () => "")]
   }
-
-  /** The rows below the list: what is being asked, what has happened, or what the keys do. */
-  #footer({ theme, size: { columns, rows: height } }: ModalView): {
-    readonly rows: readonly Row[]
-    readonly cursor?: Position
-  } {
-    const interaction = this.#interaction
-    const sentence = (text: string): readonly Row[] =>
-      indentedRows(plainText(text).replaceAll(/\s+/gu, " "), columns)
-        .slice(0, Math.max(1, Math.min(MAX_FOOTER_ROWS, height - 3)))
-        .map((row) => theme.paint("ui_warn", row))
-    switch (interaction.kind) {
-      case "confirm":
-        return {
-          rows: [
-            ...sentence(interaction.question),
-            hintRow(
-              theme,
-              interaction.isAgreed
-                ? "Enter does it, any other key does not"
-                : "y and Enter do it, any other key does not",
-              columns,
-            ),
-          ],
-        }
-      case "input": {
-        const prompt = `${cutToColumns(interaction.label, Math.floor(columns / 2))}: `
-        const field = interaction.field.draw({ prompt, columns, maxRows: 2 })
-        return { ...field, rows: [...field.rows, hintRow(theme, "Enter saves it, Esc does not", columns)] }
-      }
-      case "busy":
-        return {
-          rows: [hintRow(theme, `Working on ${cutToColumns(interaction.choice.label, 40)}… Esc cancels`, columns)],
-        }
-      case "list": {
-        const text = this.#message === "" ? this.#top.note : this.#message
-        const keys = joinedRows(keyTexts(this.#top), columns).slice(0, height < ROOMY ? 1 : MAX_KEY_ROWS)
-        return { rows: [...(text === "" ? [] : sentence(text)), ...keys.map((row) => hintRow(theme, row, columns))] }
-      }
-      default:
-        return interaction satisfies never
-    }
-  }
 }
 
 const LISTING = { kind: "list" } as const
 const FRAME_ROWS = 2
-const MAX_FOOTER_ROWS = 3
 const MIN_ROOM_FOR_PREVIEW = 9
 const MIN_LIST_ROWS = 4
 
 /** The list keeps about two fifths; on short terminals there is no preview. */
 function previewRows(room: number): number {
   return room < MIN_ROOM_FOR_PREVIEW ? 0 : room - Math.max(MIN_LIST_ROWS, Math.floor(room * 0.4))
-}
-
-type Move = (from: number, list: { readonly page: number; readonly last: number }) => number
-
-const MOVES: Readonly<Record<string, Move>> = {
-  up: (from, { last }) => (from === 0 ? last : from - 1),
-  down: (from, { last }) => (from === last ? 0 : from + 1),
-  "ctrl+p": (from) => from - 1,
-  "ctrl+n": (from) => from + 1,
-  pageup: (from, { page }) => from - page,
-  pagedown: (from, { page }) => from + page,
-  "ctrl+home": () => 0,
-  "ctrl+end": (_from, { last }) => last,
-}
-
-const PREVIEW_PAGES: Readonly<Record<string, number>> = {
-  "ctrl+f": 1,
-  "ctrl+b": -1,
-  "alt+down": 1,
-  "alt+up": -1,
-  "shift+down": 1,
-  "shift+up": -1,
 }
 
 function closeLevel<T>(level: Level<T>): void {
@@ -376,39 +301,4 @@ function countText<T>({ state, filter, list, matches, choices }: Level<T>): stri
 function promptText<T>({ list }: Level<T>): string {
   if (list.isSecret === true) return "type the value; it is not shown"
   return list.freeEntry === undefined ? "type to filter" : "type to filter, or another value"
-}
-
-function keyTexts<T>({ list, highlighted }: Level<T>): readonly string[] {
-  const actions = (list.actions ?? []).filter(
-    ({ appliesTo }) => highlighted !== undefined && appliesTo?.(highlighted) !== false,
-  )
-  return [
-    list.hint ?? "Enter chooses",
-    ...actions.map(({ chord, label }) => `${chordText(chord)} ${label}`),
-    ...(list.modes === undefined ? [] : ["Tab switches"]),
-    ...(list.preview === undefined ? [] : ["Ctrl+F and Ctrl+B scroll"]),
-    "Esc leaves",
-  ]
-}
-
-const ROOMY = 14
-const MAX_KEY_ROWS = 3
-
-/** The texts in rows, with a dot between them. */
-function joinedRows(texts: readonly string[], columns: number): readonly string[] {
-  const rows: string[] = []
-  for (const text of texts.map(oneLine)) {
-    const last = rows.at(-1)
-    const longer = last === undefined ? text : `${last} · ${text}`
-    if (last === undefined || textColumns(longer) > columns) rows.push(...indentedRows(text, columns))
-    else rows[rows.length - 1] = longer
-  }
-  return rows
-}
-
-function chordText(chord: string): string {
-  return chord
-    .split("+")
-    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
-    .join("+")
 }

@@ -2,7 +2,9 @@ import { plainText } from "../../terminal/printable-text.ts"
 import { cutToColumns, oneLine } from "../../terminal/text-layout.ts"
 import { takeColumns, textColumns } from "../../terminal/text-width.ts"
 import type { Row } from "../drawing.ts"
+import { rowOf, span, wrapSpans } from "../render/spans.ts"
 import type { ColorRole, Theme } from "../theme/theme.ts"
+import type { ModalView } from "./modal.ts"
 
 /** The first row of a modal: a rule with its title and, at the right, a short fact such as the time that is left. */
 export function titleRow(
@@ -27,9 +29,42 @@ export function hintRow(theme: Theme, text: string, columns: number): Row {
   return theme.style("dim", cutRow(plainText(text), columns))
 }
 
-/** A row with a problem or another sentence about what has just happened. */
-export function noticeRow(theme: Theme, text: string, columns: number): Row {
-  return theme.paint("ui_warn", cutRow(oneLine(text), columns))
+/** Rows of help below the choices: as many of the parts as fit, the most important first. */
+export function hintRows(
+  theme: Theme,
+  parts: readonly string[],
+  { size: { columns, rows } }: SizedView,
+): readonly Row[] {
+  return joinedRows(parts, columns)
+    .slice(0, maxHintRows(rows))
+    .map((row) => hintRow(theme, row, columns))
+}
+
+/** A sentence about what has just happened. */
+export function noticeRows(theme: Theme, text: string, { size: { columns, rows } }: SizedView): readonly Row[] {
+  const wrapped = wrapSpans([span(oneLine(text))], columns).map(rowOf)
+  const shown = wrapped.length > maxHintRows(rows) ? [cutRow(oneLine(text), columns)] : wrapped
+  return shown.map((row) => theme.paint("ui_warn", row))
+}
+
+type SizedView = Pick<ModalView, "size">
+
+const ROOMY = 12
+
+function maxHintRows(rows: number): number {
+  return rows < ROOMY ? 1 : 2
+}
+
+/** The texts in rows, with a dot between them. */
+export function joinedRows(texts: readonly string[], columns: number): readonly string[] {
+  const rows: string[] = []
+  for (const text of texts.map(oneLine)) {
+    const last = rows.at(-1)
+    const longer = last === undefined ? text : `${last} · ${text}`
+    if (last === undefined || textColumns(longer) > columns) rows.push(...wrapSpans([span(text)], columns).map(rowOf))
+    else rows[rows.length - 1] = longer
+  }
+  return rows
 }
 
 /** One row of a list. The mark shows the selection without colours. */

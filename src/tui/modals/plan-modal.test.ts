@@ -21,7 +21,7 @@ test("the plan with its choices; deciding later is the default", () => {
     "  3. [R] Revise: say what should change",
     "  4. [X] Abort; the plan stays on disk",
     "› 5. [L] Decide later; plan mode stays on",
-    "PgUp and PgDn scroll, Enter decides, Esc decides later",
+    "PgUp and PgDn scroll · Enter decides · Esc decides later",
   ])
 })
 
@@ -89,4 +89,14 @@ test.each([
   const modal = createConfirmModal({ question: "Delete\u001B[2J it?", offersAlways, openedAt: 0 })
   for (const rows of [1, 4, 10]) drawn(modal, { columns: 40, rows })
   expect(press(modal, keys)?.decision).toBe(decision)
+})
+
+test("a plan that is the answer above is not shown again, unless it hides something", () => {
+  const plan = { path: "/w/plan.md", text: "# Goal\n" }
+  const rows = (text: string, answer: string) =>
+    drawn(createPlanModal({ ...plan, text }, { openedAt: 0, answer })).join("\n")
+  expect(rows("# Goal\n", "# Goal")).toContain("It is above, and in /w/plan.md.")
+  expect(rows("# Goal\n", "# Goal")).not.toContain("# Goal")
+  expect(rows("# Goal\n", "Another answer")).toContain("# Goal")
+  expect(rows("# Go\u200Bal", "# Go\u200Bal")).toContain("Go")
 })

@@ -4,7 +4,7 @@ import type { Row } from "../drawing.ts"
 import { indentedRows, quotedText, visibleLine } from "../question-text/quoted-rows.ts"
 import type { Theme } from "../theme/theme.ts"
 import { createChoiceQuestion, type QuestionEntry } from "./choice-question.ts"
-import { hintRow, titleRow } from "./modal-rows.ts"
+import { hintRows, titleRow } from "./modal-rows.ts"
 import type { Modal, ModalView } from "./modal.ts"
 import { createTextField } from "./text-field.ts"
 
@@ -19,6 +19,8 @@ export type PlanDecision =
 
 export interface PlanModalOptions {
   readonly openedAt: number
+  /** The answer of the turn, which is above the modal. A plan that is the same is not shown twice. */
+  readonly answer?: string
   /** Renders Markdown. Without it, the plan is shown as written. */
   readonly render?: (text: string, view: { readonly theme: Theme; readonly columns: number }) => readonly Row[]
 }
@@ -26,7 +28,7 @@ export interface PlanModalOptions {
 /** Asks about the plan of the turn that has just ended. The plan scrolls. */
 export function createPlanModal(
   { path, text }: Pick<PlanReady, "path" | "text">,
-  { openedAt, render }: PlanModalOptions,
+  { openedAt, answer = "", render }: PlanModalOptions,
 ): Modal<PlanDecision> {
   const feedback = createTextField({ lines: true })
   let isRevising = false
@@ -36,8 +38,15 @@ export function createPlanModal(
       const plan = text.trim()
       // Hidden characters are invisible in rendered Markdown, so they are listed.
       const notes = visibleText(plan).notes.flatMap((note) => indentedRows(`  ! ${note}`, columns))
-      const rows = render?.(plan, { theme, columns }) ?? quotedText(plan, { columns, whole: true }).rows
-      cached = { theme, columns, rows: [...indentedRows(visibleLine(path), columns), ...rows, ...notes] }
+      const isAbove = plan === answer.trim() && notes.length === 0
+      const rows = isAbove
+        ? indentedRows(`It is above, and in ${visibleLine(path)}.`, columns)
+        : [
+            ...indentedRows(visibleLine(path), columns),
+            ...(render?.(plan, { theme, columns }) ?? quotedText(plan, { columns, whole: true }).rows),
+            ...notes,
+          ]
+      cached = { theme, columns, rows }
     }
     return cached.rows
   }
@@ -49,7 +58,7 @@ export function createPlanModal(
     initial: "later",
     cancel: "later",
     expiresAt: null,
-    hint: "PgUp and PgDn scroll, Enter decides, Esc decides later",
+    hint: ["PgUp and PgDn scroll", "Enter decides", "Esc decides later"],
     openedAt,
   })
   return {
@@ -57,7 +66,7 @@ export function createPlanModal(
     key: (event, now) => {
       if (!isRevising) {
         const decided = question.key(event, now)
-        if (decided === undefined) return undefined
+        if (decided === undefined || "unused" in decided) return decided
         if (decided.decision !== "revise") return { decision: { kind: decided.decision } }
         isRevising = true
         return undefined
@@ -66,18 +75,22 @@ export function createPlanModal(
       const typed = feedback.text.trim()
       if (chord === "ctrl+c") return { decision: { kind: "later" } }
       if (chord === "escape" || (chord === "enter" && typed === "")) isRevising = false
-      else if (chord === "enter") return { decision: { kind: "revise", text: typed } }
-      else feedback.key(event)
+      else if (chord === "enter") {
+        feedback.set("")
+        return { decision: { kind: "revise", text: typed } }
+      } else feedback.key(event)
       return undefined
     },
+    unsentText: () => feedback.text.trim(),
   }
 
-  function drawFeedback({ size, theme }: ModalView) {
+  function drawFeedback(view: ModalView) {
+    const { size, theme } = view
     const field = feedback.draw({ prompt: "> ", columns: size.columns, maxRows: Math.max(1, size.rows - 2) })
     const title = titleRow(theme, { title: "What should change?", role: "ui_accent", columns: size.columns })
-    const hint = hintRow(theme, "Enter sends it to the model, Shift+Enter adds a line; Esc goes back", size.columns)
+    const hint = hintRows(theme, ["Enter sends it to the model", "Shift+Enter adds a line", "Esc goes back"], view)
     const above = size.rows > field.rows.length ? [title] : []
-    const below = size.rows > field.rows.length + 1 ? [hint] : []
+    const below = hint.slice(0, Math.max(0, size.rows - field.rows.length - 1))
     return {
       rows: [...above, ...field.rows, ...below],
       cursor: { row: field.cursor.row + above.length, column: field.cursor.column },

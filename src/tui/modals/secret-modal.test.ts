@@ -22,7 +22,7 @@ test("what is typed is never shown", () => {
     "── Password for sudo ───────────────────────────────────────",
     "  apt needs your password",
     "> ••••",
-    "Input is hidden; Enter sends it, Esc sends nothing",
+    "Input is hidden · Enter sends it · Esc sends nothing",
   ])
   expect(press(modal, ["left", "left", "backspace", "enter"])?.decision).toEqual({
     kind: "answered",
@@ -44,6 +44,9 @@ test.each(["escape", "ctrl+c"])("%s sends nothing", (chord) => {
 test("keys for the message that the user was typing are not part of it", () => {
   const modal = createSecretModal(REQUEST, { openedAt: 1000 })
   expect(press(modal, ["a", "enter"], 1200, 200)).toBeUndefined()
+  // It may be a part of the password, so it goes nowhere.
+  expect(modal.key({ type: "key", chord: "p", text: "p" }, 1500)).toBeUndefined()
+  expect(drawn(modal, { now: 1600 }).at(-1)).toBe("Your typing was ignored. You can answer in 2 s.")
   expect(press(modal, ["b", "enter"], 4000)?.decision).toEqual({ kind: "answered", text: "b" })
 })
 

@@ -23,7 +23,7 @@ export async function showModal<T>(
   screen.setLive((size) => modal.draw({ size, theme, now: clock.now() }))
   screen.onKey((event) => {
     const decided = modal.key(event, clock.now())
-    if (decided !== undefined) resolve(decided.decision)
+    if (decided !== undefined && "decision" in decided) resolve(decided.decision)
     screen.update("now")
   })
   signal.addEventListener("abort", cancel, { once: true })

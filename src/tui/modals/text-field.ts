@@ -80,6 +80,11 @@ export function isTyped(event: KeyEvent): boolean {
   )
 }
 
+/** The key changes a text at the cursor: what it does while a message is typed. */
+export function isTextEdit(event: KeyEvent): boolean {
+  return event.type === "paste" || isTyped(event) || event.chord === "backspace" || NEW_LINE.has(event.chord)
+}
+
 /** More than a person types; keeps drawing cheap. */
 const MAX_CHARS = 20_000
 

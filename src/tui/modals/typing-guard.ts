@@ -4,6 +4,8 @@ export interface TypingGuard {
   ignores(now: number): boolean
   /** The user is typing text: what follows without a pause is ignored too. */
   typed(now: number): void
+  /** What is going on while keys are ignored because the user was typing; undefined at other times. */
+  notice(now: number): string | undefined
 }
 
 /** How long a question is on the screen before a key can be an answer. */
@@ -11,10 +13,13 @@ const NOTICED_MS = 300
 /** People pause between words; a shorter pause does not mean that they have read the question. */
 const PAUSE_MS = 1500
 
-export function createTypingGuard(openedAt: number): TypingGuard {
+/** `kept` tells whether what was ignored goes to the draft. */
+export function createTypingGuard(openedAt: number, { kept = true } = {}): TypingGuard {
   let ignoredUntil = openedAt + NOTICED_MS
+  let wasTyping = false
   const typed = (now: number): void => {
     ignoredUntil = now + PAUSE_MS
+    wasTyping = true
   }
   return {
     typed,
@@ -23,7 +28,10 @@ export function createTypingGuard(openedAt: number): TypingGuard {
       typed(now)
       return true
     },
+    notice: (now) => {
+      if (!wasTyping || now >= ignoredUntil) return undefined
+      const seconds = Math.ceil((ignoredUntil - now) / 1000)
+      return `${kept ? "Your typing goes to your message" : "Your typing was ignored"}. You can answer in ${seconds} s.`
+    },
   }
 }
-
-export const IGNORED_KEY_HINT = "Ignored, because you were typing. Pause for a moment, then choose."

@@ -34,7 +34,7 @@ test("line numbers, headers and signs, without colours", () => {
     "  101 +     added",
     "  102 + --- not a header",
     String.raw`        \ No newline at end of file`,
-    "b/new.ts (new)  +1 -0",
+    "b/new\\u{1B}[2J.ts (new)  +1 -0",
     "  1 + new",
   ])
 })
@@ -85,4 +85,12 @@ test.each([40, 60, 80, 120])("no row is wider than %i columns", (columns) => {
 test("text that is not a diff shows nothing", () => {
   expect(diffRows("", { theme: plainTheme, columns: 60 })).toEqual([])
   expect(diffRows("Binary files differ\n", { theme: plainTheme, columns: 60 })).toEqual([])
+})
+
+test("the names of files show what they consist of", () => {
+  const rows = diffRows("--- a/x\u001B[31m.txt\n+++ b/x\u202E.txt\n@@ -1 +1 @@\n-a\n+b\n", {
+    theme: plainTheme,
+    columns: 60,
+  })
+  expect(rows[0]).toBe(String.raw`a/x\u{1B}[31m.txt → b/x\u{202E}.txt  +1 -1`)
 })

@@ -1,5 +1,6 @@
 import { diffWordsWithSpace } from "diff"
 import { counted } from "../../base/counted.ts"
+import { visibleName } from "../../base/visible-text.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import type { Row } from "../drawing.ts"
 import type { ColorRole, Theme } from "../theme/theme.ts"
@@ -77,7 +78,8 @@ function parseDiff(diff: string): readonly FileDiff[] {
   let from = ""
   let hunk: Hunk | undefined
   let [oldLeft, newLeft] = [0, 0]
-  for (const line of plainText(diff).replace(/\n+$/u, "").split("\n")) {
+  for (const raw of diff.replace(/\n+$/u, "").split("\n")) {
+    const line = plainText(raw)
     const isInHunk = hunk !== undefined && (oldLeft > 0 || newLeft > 0)
     if (isInHunk && /^[ +\-\\]|^$/u.test(line)) {
       hunk?.lines.push(line)
@@ -96,9 +98,9 @@ function parseDiff(diff: string): readonly FileDiff[] {
     } else if (line.startsWith("\\")) {
       hunk?.lines.push(line)
     } else if (line.startsWith("--- ")) {
-      from = pathOf(line)
+      from = pathOf(raw)
     } else if (line.startsWith("+++ ")) {
-      files.push({ from, to: pathOf(line), hunks: [] })
+      files.push({ from, to: pathOf(raw), hunks: [] })
       hunk = undefined
     }
   }
@@ -106,7 +108,7 @@ function parseDiff(diff: string): readonly FileDiff[] {
 }
 
 function pathOf(line: string): string {
-  return line.slice(4).split("\t", 1)[0]?.trim() ?? ""
+  return visibleName(line.slice(4).split("\t", 1)[0]?.trim() ?? "")
 }
 
 function headerRow({ from, to, hunks }: FileDiff, theme: Theme, columns: number): Row {

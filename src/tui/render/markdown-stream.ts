@@ -3,7 +3,6 @@ import { plainText } from "../../terminal/printable-text.ts"
 import type { Row } from "../drawing.ts"
 import type { Theme } from "../theme/theme.ts"
 import { createCodeHighlighter } from "./code.ts"
-import type { CodeBlock } from "./code.ts"
 import { closeOpenMarks } from "./close-open-marks.ts"
 import {
   blockRows,
@@ -17,8 +16,22 @@ import {
   literalRows,
 } from "./markdown-blocks.ts"
 import type { BlockOptions } from "./markdown-blocks.ts"
+import { newDocument } from "./markdown-document.ts"
+import type { OpenFence } from "./markdown-document.ts"
+import { fenceStart, languageOf, PARTIAL_FENCE, unclosedFence, withoutIndent } from "./markdown-fence.ts"
+import type { Fence } from "./markdown-fence.ts"
 import { inlineSpans } from "./markdown-inline.ts"
 import { createMarkdownLexer } from "./markdown-lexer.ts"
+import {
+  countMarks,
+  isHostile,
+  ITEM_MARKER,
+  MAX_LINE_CHARS,
+  MAX_LINE_MARKS,
+  partLength,
+  startsList,
+  withBoundedIndent,
+} from "./markdown-lines.ts"
 import { rowOf, wrapSpans } from "./spans.ts"
 
 /** Markdown that arrives in parts. How the text is split into deltas makes no difference to the rows that are returned as final. */
@@ -45,16 +58,11 @@ export function markdownRows(
   return [...stream.feed(text), ...stream.end()]
 }
 
-/** A line without an end is processed in parts of this length. */
-const MAX_LINE_CHARS = 2048
 /** A block that is longer is shown in parts, so that the cost of a delta is bounded. */
 const MAX_BLOCK_LINES = 200
 const MAX_BLOCK_CHARS = 16_000
 /** Characters that begin inline Markdown. The lexer takes quadratic time over them. */
 const MAX_BLOCK_MARKS = 300
-const MAX_LINE_MARKS = 200
-const MAX_TABLE_CELLS = 64
-const MAX_INDENT = 40
 
 /**
  * Text is processed line by line: a line is final when it has ended, so the result depends on the lines and not on the deltas. The
@@ -313,114 +321,6 @@ export function createMarkdownStream({ theme, columns }: MarkdownStreamOptions):
   }
 }
 
-interface Document {
-  /** The beginning of a line. */
-  pending: string
-  /** The lines of the open block. */
-  open: string[]
-  /** What the lexer took the open block for. */
-  kind: string | undefined
-  /** How many characters of the open block begin inline Markdown. */
-  marks: number
-  /** The open block is an item of a list whose earlier items are final. */
-  item: { readonly number: number } | undefined
-  /** The open block is a table whose first rows are final. */
-  tableHead: readonly [string, string] | undefined
-  fence: OpenFence | undefined
-  /** The beginning of the line is final. */
-  isMidLine: boolean
-  hasRows: boolean
-  /** What follows belongs to the last rows. */
-  joins: boolean
-  blankBefore: boolean
-  afterSetOff: boolean
-}
-
-function newDocument(): Document {
-  return {
-    pending: "",
-    open: [],
-    kind: undefined,
-    marks: 0,
-    item: undefined,
-    tableHead: undefined,
-    fence: undefined,
-    isMidLine: false,
-    hasRows: false,
-    joins: false,
-    blankBefore: false,
-    afterSetOff: false,
-  }
-}
-
-/** Lines up to an end mark that are shown as they are: code or a formula. */
-interface Fence {
-  readonly info: string
-  readonly indent: number
-  readonly isEnd: (line: string) => boolean
-  /** The first and the last line are part of what is shown. */
-  readonly endLine?: true
-}
-
-interface OpenFence extends Fence {
-  readonly block: CodeBlock
-}
-
-const FENCE = /^( {0,3})(`{3,}|~{3,})([^`]*)$/u
-const PARTIAL_FENCE = /^ {0,3}(?:`{1,}[^`\s]*|~{2,}[^~\s]*)$/u
-
-function fenceStart(line: string): Fence | undefined {
-  const [, indent = "", mark = "", info = ""] = FENCE.exec(line) ?? []
-  if (mark !== "") {
-    const end = new RegExp(`^ {0,3}${mark.charAt(0)}{${mark.length},}\\s*$`, "u")
-    return { info: info.trim(), indent: indent.length, isEnd: (text) => end.test(text) }
-  }
-  const formula = FORMULAS.find(({ start, end }) => line.trimStart().startsWith(start) && !closes(line, start, end))
-  if (formula === undefined) return undefined
-  return {
-    info: "",
-    indent: 0,
-    isEnd: (text) => text.trim() === "" || text.trimEnd().endsWith(formula.end),
-    endLine: true,
-  }
-}
-
-function languageOf({ info }: Fence): string {
-  return info.split(/\s/u, 1)[0] ?? ""
-}
-
-/** The fence inside a list item that has not ended in these lines. */
-function unclosedFence(lines: readonly string[]): Fence | undefined {
-  let open: Fence | undefined
-  for (const line of lines) {
-    const [, indent = "", fence = ""] = /^( *)((?:`{3,}|~{3,}).*)$/u.exec(line) ?? []
-    if (open?.isEnd(line.trimStart()) === true) open = undefined
-    else if (open === undefined && fence !== "") {
-      const start = fenceStart(fence)
-      open =
-        start === undefined
-          ? undefined
-          : { ...start, indent: indent.length, isEnd: (text) => start.isEnd(text.trimStart()) }
-    }
-  }
-  return open
-}
-
-const FORMULAS = [
-  { start: "$$", end: "$$" },
-  { start: String.raw`\[`, end: String.raw`\]` },
-]
-
-function closes(line: string, start: string, end: string): boolean {
-  return line.indexOf(end, line.indexOf(start) + start.length) !== -1
-}
-
-function withoutIndent(line: string, indent: number): string {
-  let spaces = 0
-  while (spaces < indent && line.charAt(spaces) === " ") spaces += 1
-  return line.slice(spaces)
-}
-
 function firstNumber({ start }: Tokens.List): number {
   return typeof start === "number" ? start : 1
 }
@@ -428,44 +328,4 @@ function firstNumber({ start }: Tokens.List): number {
 /** A heading and a rule end with their line. */
 function endsAtOnce(token: Token): boolean {
   return token.type === "heading" || token.type === "hr"
-}
-
-const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:\s|$)/u
-
-const ITEM_MARKER = /^ {0,3}(?:[-*+]|\d{1,9}[.)]) {1,4}/u
-
-function startsList(lines: readonly string[]): boolean {
-  return ITEM.test(lines.find((line) => line.trim() !== "") ?? "")
-}
-
-/** Deep nesting and dense marks cost more than they are worth; such a line is shown as text. */
-function isHostile(line: string): boolean {
-  return NESTED.test(line) || countMarks(line) > MAX_LINE_MARKS || count(line, CELLS) > MAX_TABLE_CELLS
-}
-
-const NESTED = /^(?:\s*(?:>|[-*+]\s|\d{1,9}[.)]\s)){12}/u
-const CELLS = /\|/gu
-const MARKS = /[[\]*_~<`!\\$&@]/gu
-
-function countMarks(text: string): number {
-  return count(text, MARKS)
-}
-
-function count(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0
-}
-
-function withBoundedIndent(line: string): string {
-  const [indent = ""] = /^[ \t]*/u.exec(line) ?? []
-  if (indent.length <= MAX_INDENT && !indent.includes("\t")) return line
-  return " ".repeat(Math.min(MAX_INDENT, indent.replaceAll("\t", "    ").length)) + line.slice(indent.length)
-}
-
-/** A line is cut after a space if it has one, and never inside a character of two units. */
-function partLength(text: string, start: number): number {
-  // A search in the whole text would go back to its beginning for every part.
-  const space = text.slice(start, start + MAX_LINE_CHARS).lastIndexOf(" ")
-  if (space > MAX_LINE_CHARS / 2) return space + 1
-  const isHigh = /[\uD800-\uDBFF]/u.test(text.charAt(start + MAX_LINE_CHARS - 1))
-  return isHigh ? MAX_LINE_CHARS - 1 : MAX_LINE_CHARS
 }

@@ -31,6 +31,13 @@ export function processRows(
   ]
 }
 
+/** All running ones on one row. */
+export function processSummaryRow(processes: readonly ShownProcess[], { theme, columns }: RowOptions): Row {
+  const commands = processes.map(({ command }) => oneLine(command)).join(" · ")
+  const text = `⚙ ${processes.length} running: ${commands}`
+  return rowOf(clipSpans([span(text, (part) => theme.style("dim", part))], columns))
+}
+
 function isEnded({ state }: ShownProcess): boolean {
   return state.status === "exited"
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 
-import { plainTheme } from "../../../test/fixtures/tui/themes.ts"
+import { colorTheme, plainTheme, readable } from "../../../test/fixtures/tui/themes.ts"
 import type { Message } from "../../protocol/message.ts"
 import { recapRows } from "./recap-rows.ts"
 
@@ -26,11 +26,19 @@ test("exchanges with their tool calls as a count; system and tool messages are h
     "❯ Fix the bug",
     "⚕ Done.",
     "  It was one line.",
-    "  three …",
+    "  three…",
     "  [2 tool calls]",
     "❯ Thanks",
     "⚕ [1 tool call]",
   ])
+})
+
+test("answers are rendered, and a mark that was cut off is closed", () => {
+  const content = `## Result\n\n- **one** and \`two\`\n- see [the page](https://example.org) **${"bold ".repeat(60)}**`
+  const rows = recapRows([{ role: "assistant", content }], { theme: colorTheme, columns: 80 }).map(readable)
+  expect(rows.slice(0, 3)).toEqual(expect.arrayContaining([expect.not.stringContaining("##")]))
+  expect(rows.join("\n")).not.toMatch(/\*\*|##|\]\(|`/u)
+  expect(rows.at(-1)).toMatch(/…/u)
 })
 
 test("long conversations and long messages", () => {

@@ -5,6 +5,8 @@ import type { Message } from "../../protocol/message.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import { oneLine } from "../../terminal/text-layout.ts"
 import type { Row } from "../drawing.ts"
+import { closeOpenMarks } from "./close-open-marks.ts"
+import { markdownRows } from "./markdown-stream.ts"
 import type { RowOptions } from "./row-options.ts"
 import { clipSpans, rowOf, span, wrapSpans } from "./spans.ts"
 import type { Paint } from "./spans.ts"
@@ -32,9 +34,13 @@ export function recapRows(messages: readonly Message[], options: RecapOptions): 
   return [
     ...(first === 0 ? [] : [rowOf(clipSpans([span(`… ${counted(first, "earlier message")} …`, dim)], columns))]),
     ...replies(shown).flatMap((entry): readonly Row[] => {
-      const mark = entry.kind === "user" ? theme.paint("session_label", symbol) : theme.paint("session_border", "⚕")
-      const paint = entry.kind === "user" ? undefined : dim
-      const [head = "", ...rest] = wrapSpans([span(entry.text, paint)], columns - 2).map(rowOf)
+      const isUser = entry.kind === "user"
+      const mark = isUser ? theme.paint("session_label", symbol) : theme.paint("session_border", "⚕")
+      const calls = entry.calls === 0 ? [] : [dim(`[${counted(entry.calls, "tool call")}]`)]
+      const text = isUser
+        ? wrapSpans([span(entry.text)], columns - 2).map(rowOf)
+        : markdownRows(entry.text, { theme, columns: columns - 2 }).filter((row) => row.trim() !== "")
+      const [head = "", ...rest] = [...text, ...calls]
       return [`${mark} ${head}`.trimEnd(), ...rest.map((row) => `  ${row}`)]
     }),
   ]
@@ -48,6 +54,7 @@ function isVisible(message: Message): boolean {
 interface RecapEntry {
   readonly kind: "user" | "answer"
   readonly text: string
+  readonly calls: number
 }
 
 /** The messages as shown: the answers between two user messages become one entry, with the number of their tool calls. */
@@ -56,15 +63,15 @@ function replies(messages: readonly Message[]): readonly RecapEntry[] {
   let text = ""
   let calls = 0
   const endAnswer = (): void => {
-    const lines = [...(text === "" ? [] : [text]), ...(calls === 0 ? [] : [`[${counted(calls, "tool call")}]`])]
-    if (lines.length > 0) entries.push({ kind: "answer", text: lines.join("\n") })
+    if (text !== "" || calls > 0) entries.push({ kind: "answer", text, calls })
     text = ""
     calls = 0
   }
   for (const message of messages) {
     if (message.role === "user") {
       endAnswer()
-      entries.push({ kind: "user", text: ellipsize(flat(contentText(message.content)), MAX_USER_CHARS, "…") })
+      const said = ellipsize(flat(contentText(message.content)), MAX_USER_CHARS, "…")
+      entries.push({ kind: "user", text: said, calls: 0 })
     } else if (message.role === "assistant") {
       calls += message.tool_calls?.length ?? 0
       // The last text is the answer; texts before it announced tool calls.
@@ -79,11 +86,18 @@ function flat(text: string): string {
   return oneLine(text.slice(0, 4 * MAX_USER_CHARS))
 }
 
+/** Markdown with the first lines. Blank lines stay, because they separate blocks. */
 function firstLines(text: string): string {
   const lines = plainText(text.slice(0, 20 * MAX_ANSWER_CHARS))
+    .trim()
     .split("\n")
     .map((line) => line.replaceAll("\t", "    ").trimEnd())
-    .filter((line) => line.trim() !== "")
-  const shown = ellipsize(lines.slice(0, MAX_ANSWER_LINES).join("\n"), MAX_ANSWER_CHARS, "…")
-  return lines.length > MAX_ANSWER_LINES && !shown.endsWith("…") ? `${shown} …` : shown
+  const written = lines.flatMap((line, index) => (line === "" ? [] : [index]))
+  const end = written[MAX_ANSWER_LINES]
+  const shown = lines.slice(0, end).join("\n").trimEnd()
+  const isCut = end !== undefined || shown.length > MAX_ANSWER_CHARS
+  if (!isCut) return shown
+  const cut = shown.slice(0, MAX_ANSWER_CHARS - 1).toWellFormed()
+  const lastLine = cut.lastIndexOf("\n") + 1
+  return `${cut.slice(0, lastLine)}${closeOpenMarks(cut.slice(lastLine))}…`
 }

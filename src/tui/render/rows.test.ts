@@ -6,7 +6,7 @@ import { bannerRows } from "./banner.ts"
 import { exitSummaryRows } from "./exit-summary.ts"
 import { noteRows } from "./note-rows.ts"
 import { panelRows } from "./panel-rows.ts"
-import { processRows } from "./process-rows.ts"
+import { processRows, processSummaryRow } from "./process-rows.ts"
 import { queueRows } from "./queue-rows.ts"
 import { reasoningRows, reasoningTail } from "./reasoning-rows.ts"
 import { recapRows } from "./recap-rows.ts"
@@ -111,6 +111,10 @@ test("background processes", () => {
       { ...PLAIN, columns: 60, maxRows: 2 },
     ),
   ).toEqual(["⚙ proc_1  npm run dev  running 2m", "⚙ proc_2  npm run dev  exit 1 after 2m", "  … 1 more"])
+  const running = { ...process, state: { status: "running" } } as const
+  expect(processSummaryRow([running, { ...running, command: "sleep\n100" }], { ...PLAIN, columns: 60 })).toBe(
+    "⚙ 2 running: npm run dev · sleep 100",
+  )
 })
 
 test("the exit summary has the command that resumes", () => {

@@ -2,7 +2,13 @@ import { expect, test } from "vitest"
 
 import { plainTheme } from "../../../test/fixtures/tui/themes.ts"
 import { toSessionId } from "../../protocol/identifiers.ts"
-import { createSubagentTree, runningSubagentRows, subagentRows, subagentTreeRows } from "./subagent-rows.ts"
+import {
+  createSubagentTree,
+  expandedSubagentRows,
+  runningSubagentRows,
+  subagentRows,
+  subagentTreeRows,
+} from "./subagent-rows.ts"
 import type { SubagentView } from "./subagent-rows.ts"
 
 const NODE: SubagentView = {
@@ -46,7 +52,7 @@ test("the live area shows those that run", () => {
 })
 
 test("follows the events of a turn", () => {
-  const tree = createSubagentTree()
+  const tree = createSubagentTree(() => 0)
   const options = { theme: plainTheme, columns: 70 }
   const identity = { subagentId: "a", parentId: null, depth: 1 }
   const start = {
@@ -76,6 +82,12 @@ test("follows the events of a turn", () => {
   expect(subagentRows(tree, { ...options, now: 0 })).toEqual([
     "└─ ⠋ [1/2] Read  (grep, 1 call)",
     "   └─ ⠋ Read  (starting, 0 calls)",
+  ])
+  expect(expandedSubagentRows(tree, { ...options, columns: 100, now: 5000 })).toEqual([
+    "└─ ⠹ [1/2] Read",
+    "   │ a · running for 5s · m · 1 tool call, last grep · 0 tokens",
+    "   └─ ⠹ Read",
+    "        b · running for 5s · m · 0 tool calls · 0 tokens",
   ])
   const end = {
     status: "completed",

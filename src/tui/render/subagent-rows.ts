@@ -34,7 +34,8 @@ export interface SubagentTree {
   nodes(): readonly SubagentView[]
 }
 
-export function createSubagentTree(): SubagentTree {
+/** `now` is the clock of `SubagentRowOptions`. */
+export function createSubagentTree(now: () => number): SubagentTree {
   const views = new Map<string, FollowedSubagent>()
   const change = (id: string, changes: Partial<FollowedSubagent>): void => {
     const view = views.get(id)
@@ -51,7 +52,7 @@ export function createSubagentTree(): SubagentTree {
       const { subagentId: id } = event
       switch (event.type) {
         case "subagent-start":
-          views.set(id, startedView(event))
+          views.set(id, startedView(event, now()))
           return []
         case "status":
           if (event.activity === "tool") {
@@ -76,19 +77,28 @@ export function subagentRows(tree: SubagentTree, options: SubagentRowOptions): r
   return runningSubagentRows(tree.nodes(), options)
 }
 
+const MAX_EXPANDED_ROWS = 12
+
+/** The same with what they did and what they cost. */
+export function expandedSubagentRows(tree: SubagentTree, options: SubagentRowOptions): readonly Row[] {
+  return subagentTreeRows(tree.nodes().filter(isActive), options).slice(0, MAX_EXPANDED_ROWS)
+}
+
 interface FollowedSubagent extends Omit<SubagentView, "children"> {
   readonly parentId: string | null
 }
 
-function startedView({ subagentId, parentId, goal, model, taskIndex, taskCount }: SubagentStart): FollowedSubagent {
+function startedView(
+  { subagentId, parentId, goal, model, taskIndex, taskCount }: SubagentStart,
+  startedAt: number,
+): FollowedSubagent {
   return {
     id: subagentId,
     parentId,
     goal: taskCount === 1 ? goal : `[${taskIndex + 1}/${taskCount}] ${goal}`,
     model,
     status: "running",
-    // The time is not shown, and the spinner starts anywhere.
-    startedAt: 0,
+    startedAt,
     toolCount: 0,
     lastTool: undefined,
     tokens: { input: 0, output: 0 },

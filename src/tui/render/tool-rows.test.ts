@@ -52,6 +52,14 @@ describe("a call that has ended", () => {
     expect(row(start, end)).toBe(expected)
   })
 
+  test("two names never look the same, and the lines of a command are joined", () => {
+    const path = (preview: string) => row({ preview, subjects: [{ kind: "path", path: preview }] })
+    expect(path("a\u001B[31mb.txt")).toBe(String.raw`┊ 💻 $         a\u{1B}[31mb.txt  3.2s`)
+    const names = ["a b", "a  b", "a\nb", "a\tb", "a\u00A0b", "a\u200Bb", "a\bb", " a b", "a b "]
+    expect(new Set(names.map(path)).size).toBe(names.length)
+    expect(row({ preview: "echo a\n  echo \u0007b" })).toBe(String.raw`┊ 💻 $         echo a echo \u{7}b  3.2s`)
+  })
+
   test("a tool without a label shows its name, the skin may choose another emoji, an inner call is indented", () => {
     const { label: _label, ...unlabelled } = START
     const call = { ...START.call, name: "mcp_x_search", parentId: "outer" }

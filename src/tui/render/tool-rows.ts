@@ -1,5 +1,6 @@
 import type { ShownCall, ToolEnd, ToolStart } from "../../protocol/events.ts"
 import { counted } from "../../base/counted.ts"
+import { visibleName, visibleText } from "../../base/visible-text.ts"
 import { plainText } from "../../terminal/printable-text.ts"
 import { oneLine } from "../../terminal/text-layout.ts"
 import { textColumns } from "../../terminal/text-width.ts"
@@ -112,11 +113,18 @@ function toolRow({ start, detail, tail, frame }: ToolLine, { theme, columns }: R
     ),
   ]
   const room = columns - widthOf(head) - widthOf(tail)
-  const middle = clipSpans([span(oneLine(detail))], Math.max(MIN_DETAIL_COLUMNS, room))
+  const middle = clipSpans([span(visibleDetail(start, detail))], Math.max(MIN_DETAIL_COLUMNS, room))
   return rowOf(clipSpans([...head, ...middle.spans, ...tail], columns))
 }
 
 const MIN_DETAIL_COLUMNS = 6
+
+/** Different names look different. The lines of a command are joined. */
+function visibleDetail({ subjects }: ToolStart, detail: string): string {
+  const isName = subjects.some(({ kind }) => kind === "path")
+  return isName ? visibleName(detail) : visibleText(detail.replaceAll(/\s+/gu, " ").trim()).text
+}
+
 const DEFAULT_EMOJI = "⚡"
 
 function emojiOf({ name }: ShownCall, own: string | undefined, theme: Theme): string {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest"
 
 import { fc } from "../../../test/support/property.ts"
-import { createKeyDecoder, type InputEvent } from "./decode-keys.ts"
+import { createKeyDecoder } from "./decode-keys.ts"
+import type { InputEvent } from "./key-event.ts"
 
 /** The events of the text, and those that a pause brings. */
 function decode(text: string | Uint8Array, chunk = Number.POSITIVE_INFINITY): readonly InputEvent[] {

@@ -7,6 +7,15 @@ export interface Shown {
   /** Where the cursor is. The column is undefined where terminals differ: behind the last column, and behind some characters. */
   readonly cursor: { readonly row: number; readonly column: number | undefined }
   readonly cursorVisible: boolean
+  /** Text that is too wide wraps. It is switched off for the live area: the terminal may be narrower than we know yet. */
+  readonly wraps: boolean
+}
+
+export interface DrawnFrame {
+  readonly bytes: string
+  readonly shown: Shown
+  /** Only a part of one row changes, so there is no state between that a terminal could show. */
+  readonly isOneChange: boolean
 }
 
 export interface Frame {
@@ -16,6 +25,8 @@ export interface Frame {
   readonly live: readonly RowCells[]
   readonly cursor: Position | undefined
   readonly size: Size
+  /** A printed row that differs from what is in its place is written as a whole: the rows may not be where we know them. */
+  readonly writesWholeRows?: boolean
 }
 
 export interface PrintedRow {
@@ -28,7 +39,7 @@ export interface PrintedRow {
  * Returns the bytes that change the terminal from what it shows to the frame, without the cost of what stays: unchanged rows are not
  * written, rows that moved are moved by the terminal, and of a changed row only the changed part is written.
  */
-export function drawFrame(shown: Shown, frame: Frame): { readonly bytes: string; readonly shown: Shown } {
+export function drawFrame(shown: Shown, frame: Frame): DrawnFrame {
   const content = [...frame.printed.map(({ row }) => row), ...frame.live]
   const move = planMove(shown.rows, content, frame)
   const pen = new Pen(shown, frame.size.columns)
@@ -37,7 +48,11 @@ export function drawFrame(shown: Shown, frame: Frame): { readonly bytes: string;
     const isLive = row >= frame.printed.length
     pen.setWrapping(!isLive)
     if (frame.printed[row - 1]?.wraps === true) pen.continueRow(content[row] ?? EMPTY_ROW)
-    else if (frame.printed[row]?.wraps === true) pen.rewriteRow(row, content[row] ?? EMPTY_ROW)
+    else if (
+      frame.printed[row]?.wraps === true ||
+      (!isLive && frame.writesWholeRows === true && before.source !== content[row]?.source)
+    )
+      pen.rewriteRow(row, content[row] ?? EMPTY_ROW)
     else pen.changeRow(row, before, content[row] ?? EMPTY_ROW)
   }
 
@@ -50,17 +65,20 @@ export function drawFrame(shown: Shown, frame: Frame): { readonly bytes: string;
   }
   if (content.length < shown.rows.length + inserted) pen.eraseFrom(content.length)
 
-  pen.setWrapping(true)
   const top = frame.printed.length
-  if (frame.cursor !== undefined) pen.moveTo(top + frame.cursor.row, frame.cursor.column)
+  const hasMoved = content.length !== shown.rows.length || top > 0
+  if (frame.cursor !== undefined && (hasMoved || !pen.returnTo(frame.cursor, shown)))
+    pen.moveTo(top + frame.cursor.row, frame.cursor.column)
   pen.showCursor(frame.cursor !== undefined)
   return {
     bytes: pen.bytes,
+    isOneChange: !hasMoved && pen.changes <= 1,
     shown: {
       rows: frame.live,
       // Printing always moves the live area down, so the cursor may not stay above it.
       cursor: { row: pen.row - top, column: pen.column },
       cursorVisible: frame.cursor !== undefined,
+      wraps: pen.wraps,
     },
   }
 }
@@ -130,10 +148,12 @@ class Pen {
   bytes = ""
   row: number
   column: number | undefined
+  wraps: boolean
+  /** How many rows were changed. */
+  changes = 0
   readonly #columns: number
   #cursorVisible: boolean
   #lastRow: number
-  #wraps = true
   #mayWrap = true
   #style = ""
 
@@ -141,14 +161,27 @@ class Pen {
     this.row = shown.cursor.row
     this.column = shown.cursor.column
     this.#cursorVisible = shown.cursorVisible
+    this.wraps = shown.wraps
     this.#lastRow = Math.max(shown.rows.length - 1, shown.cursor.row)
     this.#columns = columns
   }
 
-  /** Says whether text that is too wide wraps. It is switched off where needed: the terminal may be narrower than we know yet. */
+  /** Says whether text that is too wide wraps: that of printed rows does. */
   setWrapping(wraps: boolean): void {
     this.#mayWrap = wraps
     if (wraps) this.#switchWrapping(true)
+  }
+
+  /** Goes back to where the cursor was before the frame, if that is cheaper by saving its position first. Returns false if not. */
+  returnTo(target: Position, { cursor, wraps }: Shown): boolean {
+    // Terminals disagree about whether the position is saved together with the wrapping.
+    const isSaved = cursor.row === target.row && cursor.column === target.column && wraps === this.wraps
+    const steps = Math.abs(this.row - target.row)
+    if (!isSaved || steps === 0 || this.column === target.column) return false
+    this.bytes = `${SAVE_CURSOR}${this.bytes}${RESTORE_CURSOR}`
+    this.row = target.row
+    this.column = target.column
+    return true
   }
 
   moveTo(row: number, column: number): void {
@@ -160,7 +193,11 @@ class Pen {
       this.#lastRow = row
     }
     const up = this.row - row
-    if (up !== 0) this.bytes += up > 0 ? csi(up, "A") : csi(-up, "B")
+    if (up < 0 && up >= -SHORT_WAY && column === 0) {
+      // A window that has just become lower scrolls for a newline; other movements would stay in its last row and overwrite it.
+      this.bytes += "\r\n".repeat(-up)
+      this.column = 0
+    } else if (up !== 0) this.bytes += up > 0 ? csi(up, "A") : csi(-up, "B")
     this.row = row
     if (column !== this.column) this.bytes += column === 0 ? "\r" : csi(column + 1, "G")
     this.column = column
@@ -174,6 +211,7 @@ class Pen {
     if (difference === before.cells.length && difference === after.cells.length) return
     const from = Math.min(difference, before.certain, after.certain)
     const to = unchangedEnd(before, after, from)
+    this.changes += 1
     this.moveTo(row, after.cells[from]?.column ?? after.columns)
     this.#writeCells(after.cells.slice(from, to))
     if (to > after.certain) this.column = undefined
@@ -243,8 +281,8 @@ class Pen {
   }
 
   #switchWrapping(wraps: boolean): void {
-    if (wraps !== this.#wraps) this.bytes += wraps ? "\u{1B}[?7h" : "\u{1B}[?7l"
-    this.#wraps = wraps
+    if (wraps !== this.wraps) this.bytes += wraps ? "\u{1B}[?7h" : "\u{1B}[?7l"
+    this.wraps = wraps
   }
 }
 
@@ -260,6 +298,12 @@ function unchangedEnd(before: RowCells, after: RowCells, from: number): number {
   }
   return end
 }
+
+/** As many newlines take no more bytes than a sequence. */
+const SHORT_WAY = 2
+
+const SAVE_CURSOR = "\u{1B}7"
+const RESTORE_CURSOR = "\u{1B}8"
 
 /** The full UI needs this many columns, so text left of them never wraps. */
 const MIN_COLUMNS = 40

@@ -18,3 +18,5 @@ export type TerminalReport =
   | { readonly type: "focus"; readonly focused: boolean }
   /** An operating system command, for example `11;rgb:0000/0000/0000`: the background colour. */
   | { readonly type: "osc"; readonly payload: string }
+
+export type InputEvent = KeyEvent | TerminalReport

@@ -1,15 +1,22 @@
 import type { Clock } from "../../base/clock.ts"
 import type { Drawing, Row, Size } from "../drawing.ts"
-import type { InputEvent } from "./decode-keys.ts"
-import { drawFrame, type Frame, type Shown } from "./draw-frame.ts"
+import { drawFrame, type DrawnFrame, type Frame, type Shown } from "./draw-frame.ts"
 import { captureOutput, type ForeignStream } from "./foreign-output.ts"
 import { createFrameSchedule } from "./frame-schedule.ts"
-import type { KeyEvent } from "./key-event.ts"
+import type { InputEvent, KeyEvent } from "./key-event.ts"
 import { RESTORE_TITLE, SAVE_TITLE, titleSequence } from "./notification.ts"
 import { rowsAboveCursor } from "./reflow.ts"
 import { EMPTY_ROW, rowCells, type RowCells, wrappedCells } from "./row-cells.ts"
 import { createTerminalInput } from "./terminal-input.ts"
-import { BEGIN_FRAME, END_FRAME, enterModes, leaveModes, resetKeyboard, type TerminalTraits } from "./terminal-modes.ts"
+import {
+  BEGIN_FRAME,
+  END_FRAME,
+  WRAP,
+  enterModes,
+  leaveModes,
+  resetKeyboard,
+  type TerminalTraits,
+} from "./terminal-modes.ts"
 import { unmarkedPaste } from "./unmarked-paste.ts"
 
 /**
@@ -73,7 +80,7 @@ export function openScreen(options: ScreenOptions): Screen {
   return new TerminalScreen(options)
 }
 
-const NOTHING_SHOWN: Shown = { rows: [], cursor: { row: 0, column: 0 }, cursorVisible: true }
+const NOTHING_SHOWN: Shown = { rows: [], cursor: { row: 0, column: 0 }, cursorVisible: true, wraps: true }
 
 class TerminalScreen implements Screen {
   readonly #options: ScreenOptions
@@ -217,6 +224,7 @@ class TerminalScreen implements Screen {
     this.#endCapture?.()
     const title = this.#title === undefined ? "" : RESTORE_TITLE
     this.#write(this.#erasedFrame() + title + leaveModes(traits.keyboard, reportFocus))
+    this.#shown = { ...this.#shown, wraps: true }
     this.#input.stop()
     this.#state = state
   }
@@ -230,7 +238,7 @@ class TerminalScreen implements Screen {
 
   /** Prints what is left and removes the live area. */
   #erasedFrame(): string {
-    return this.#bytesOf({ rows: [], cursor: { row: 0, column: 0 } })
+    return this.#bytesOf({ rows: [], cursor: { row: 0, column: 0 } }).bytes
   }
 
   #frame(): void {
@@ -239,18 +247,18 @@ class TerminalScreen implements Screen {
     refreshSize(this.#options.output)
     // A new size has postponed the frame.
     if (columns !== this.size.columns || rows !== this.size.rows) return
-    const bytes = this.#bytesOf(this.#draw(this.size))
-    if (bytes !== "") this.#write(BEGIN_FRAME + bytes + END_FRAME)
+    const { bytes, isOneChange } = this.#bytesOf(this.#draw(this.size))
+    if (bytes !== "") this.#write(isOneChange ? bytes : BEGIN_FRAME + bytes + END_FRAME)
   }
 
-  #bytesOf(drawing: Drawing): string {
+  #bytesOf(drawing: Drawing): Pick<DrawnFrame, "bytes" | "isOneChange"> {
     const { size } = this
     const start = this.#disturbed ? this.#eraseSequence(size) : ""
     const frame = this.#layOut(drawing, size)
     this.#printed = []
-    const { bytes, shown } = drawFrame(this.#shown, frame)
+    const { bytes, shown, isOneChange } = drawFrame(this.#shown, frame)
     this.#shown = shown
-    return start + bytes
+    return { bytes: start + bytes, isOneChange: isOneChange && start === "" }
   }
 
   /** Moves to the first row of the live area, wherever the terminal has put it, and erases from there. */
@@ -261,7 +269,8 @@ class TerminalScreen implements Screen {
       drawnAs: (row) => this.#drawnAs(row),
     })
     this.#disturbed = false
-    this.#shown = { ...NOTHING_SHOWN, cursorVisible: this.#shown.cursorVisible }
+    const { cursorVisible, wraps } = this.#shown
+    this.#shown = { ...NOTHING_SHOWN, cursorVisible, wraps }
     return `\r${up === 0 ? "" : `\u{1B}[${up}A`}\u{1B}[J`
   }
 
@@ -297,6 +306,7 @@ class TerminalScreen implements Screen {
         column: Math.min(cursor.column, size.columns - 1),
       },
       size,
+      writesWholeRows: this.#options.traits.reportsSizeLate === true,
     }
   }
 
@@ -341,7 +351,8 @@ class TerminalScreen implements Screen {
       this.#input.stop()
       this.#endCapture?.()
       const title = this.#title === undefined ? "" : RESTORE_TITLE
-      this.#write(resetKeyboard(this.#options.traits.keyboard) + title)
+      this.#write(resetKeyboard(this.#options.traits.keyboard) + WRAP + title)
+      this.#shown = { ...this.#shown, wraps: true }
       this.#takeBack()
     }
   }

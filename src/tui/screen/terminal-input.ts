@@ -1,5 +1,6 @@
 import type { Clock } from "../../base/clock.ts"
-import { createKeyDecoder, type InputEvent } from "./decode-keys.ts"
+import { createKeyDecoder } from "./decode-keys.ts"
+import type { InputEvent } from "./key-event.ts"
 import { callLater } from "./frame-schedule.ts"
 
 /** Reads the keyboard in raw mode between `start` and `stop`. */

@@ -33,6 +33,7 @@ test.each<readonly [Reflow, boolean, number]>([
     rows: ["x".repeat(100), "日".repeat(20), `> ${"draft ".repeat(10)}`, "below"].map((row) => rowCells(row, 100)),
     cursor: { row: 2, column: 45 },
     cursorVisible: true,
+    wraps: true,
   }
   expect(rowsAboveCursor(shown, { columns: 39, reflow, drawnAs: (row) => (drawn ? [row] : []) })).toBe(rows)
 })

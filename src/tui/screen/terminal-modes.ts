@@ -5,6 +5,8 @@ export interface TerminalTraits {
   readonly reflow: Reflow
   /** How long the size must stay the same before it is believed. */
   readonly settleMs: number
+  /** The window may have another size already when a frame arrives, so a printed row is written as a whole. */
+  readonly reportsSizeLate?: true
   /** The terminal marks pasted text. Where it does not, lines that arrive together are taken for pasted text. */
   readonly marksPastes: boolean
   /** The terminal has a window with a title. */
@@ -20,7 +22,14 @@ export function terminalTraits(variable: (name: string) => string | undefined): 
   // tmux reflows for the programs in it, whatever the outer terminal does, and passes on no Kitty keys. It reports a series of resizes
   // with a delay of up to 250 ms, while it has changed the size already.
   if (has("TMUX"))
-    return { reflow: "all", settleMs: 300, titles: true, marksPastes: true, keyboard: "modify-other-keys" }
+    return {
+      reflow: "all",
+      settleMs: 300,
+      reportsSizeLate: true,
+      titles: true,
+      marksPastes: true,
+      keyboard: "modify-other-keys",
+    }
   const traits = { settleMs: SETTLE_MS, titles: true, marksPastes: true } as const
   if (term === "linux" || term.startsWith("vt"))
     return { ...traits, reflow: "none", titles: false, marksPastes: false, keyboard: "legacy" }
@@ -39,7 +48,7 @@ export function enterModes(keyboard: TerminalTraits["keyboard"], focus: boolean)
 
 /** Also makes the cursor visible and switches styles off, whatever was interrupted. */
 export function leaveModes(keyboard: TerminalTraits["keyboard"], focus: boolean): string {
-  return `${END_FRAME}${focus ? "\u{1B}[?1004l" : ""}${KEYBOARD_OFF[keyboard]}\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[m`
+  return `${END_FRAME}${focus ? "\u{1B}[?1004l" : ""}${KEYBOARD_OFF[keyboard]}\u{1B}[?2004l${WRAP}\u{1B}[?25h\u{1B}[m`
 }
 
 /** Ends the request for keys once more: the Kitty protocol counts them. */
@@ -50,5 +59,7 @@ export function resetKeyboard(keyboard: TerminalTraits["keyboard"]): string {
 const KEYBOARD_ON = { kitty: "\u{1B}[>1u", "modify-other-keys": "\u{1B}[>4;1m", legacy: "" } as const
 const KEYBOARD_OFF = { kitty: "\u{1B}[<u", "modify-other-keys": "\u{1B}[>4m", legacy: "" } as const
 
+/** Text that is too wide wraps, as terminals do it by default. */
+export const WRAP = "\u{1B}[?7h"
 export const BEGIN_FRAME = "\u{1B}[?2026h"
 export const END_FRAME = "\u{1B}[?2026l"

@@ -1,4 +1,4 @@
-import type { InputEvent } from "./decode-keys.ts"
+import type { InputEvent } from "./key-event.ts"
 
 /**
  * The text of keys that arrived together, if they were pasted: on a terminal that does not mark pasted text, a newline inside it would

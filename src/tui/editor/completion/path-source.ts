@@ -1,3 +1,4 @@
+import { visibleName } from "../../../base/visible-text.ts"
 import type { CompletionSource } from "./completion-source.ts"
 import { NO_COMPLETIONS } from "./completion-source.ts"
 
@@ -23,7 +24,7 @@ export function pathSource(list: ListDirectory): CompletionSource {
       )
       const items = names.map((entry) => ({
         text: `${escaped(path.slice(0, slash) + entry)}${entry.endsWith("/") ? "" : " "}`,
-        label: entry,
+        label: visibleName(entry),
       }))
       return { start: cursor - typed.length, end: cursor, items, isOptional: true }
     },

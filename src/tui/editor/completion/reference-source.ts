@@ -1,4 +1,5 @@
 import { fuzzyFilter } from "../../../base/fuzzy-score.ts"
+import { visibleName } from "../../../base/visible-text.ts"
 import type { Completion, CompletionSource } from "./completion-source.ts"
 import { NO_COMPLETIONS } from "./completion-source.ts"
 
@@ -79,7 +80,7 @@ function namedItems(kind: string, query: string, names: readonly NamedReference[
 
 function item(kind: string, value: string): Completion {
   const quote = /\s/u.test(value) ? (['"', "'", "`"].find((mark) => !value.includes(mark)) ?? '"') : ""
-  return { text: `@${kind}:${quote}${value}${quote} `, label: value }
+  return { text: `@${kind}:${quote}${value}${quote} `, label: visibleName(value) }
 }
 
 function foldersOf(files: readonly string[]): ReadonlySet<string> {
