@@ -15,7 +15,7 @@ export function runningGateway(home: Home): number | undefined {
 export function refuseWhileGatewayRuns(home: Home): Result<undefined, AdminFailure> {
   const pid = runningGateway(home)
   if (pid === undefined) return ok(undefined)
-  return failed(`A gateway is running for ${home.display()} (process ${pid}). Stop it first.`)
+  return failed(`A gateway is running for ${home.display()} (process ${pid}). Stop it first: \`kill ${pid}\``)
 }
 
 function recordedProcess(path: string): number | undefined {

@@ -85,11 +85,11 @@ export interface App {
   /** Their commands of the command line. */
   pluginCliCommands(): readonly PluginCliCommand[]
   /** The sub-agents of all sessions. */
-  readonly subAgents: Pick<SubAgents, "isPaused" | "setPaused" | "tree" | "stop" | "stopAll" | "steer">
+  readonly subAgents: Pick<SubAgents, "isPaused" | "setPaused" | "pauseBranch" | "tree" | "stop" | "stopAll" | "steer">
   /** The tasks that the user has started in the background. */
   readonly backgroundTasks: Omit<BackgroundTasks, "add" | "close">
   /** The background processes of all sessions. */
-  readonly processes: Pick<BackgroundProcesses, "open" | "running">
+  readonly processes: Pick<BackgroundProcesses, "open" | "running" | "list" | "survivors">
   close(): Promise<void>
   /** Kills everything that sessions still run, without waiting. For a process that must exit at once. */
   abandon(): void

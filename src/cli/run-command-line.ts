@@ -37,7 +37,7 @@ export async function runCommandLine(argv: readonly string[], options: CommandLi
       return 0
     }
     case "unavailable":
-      terminal.errLine(`\`${line.what}\` is not available in this release yet.`)
+      terminal.errLine(`\`${line.what}\` is not available in this release yet. \`hermes --help\` lists what is.`)
       return FAILED
     case "replaced":
       terminal.errLine(`\`hermes ${line.path.join(" ")}\` has been replaced by \`${line.by}\`.`)

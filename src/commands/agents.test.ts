@@ -80,3 +80,27 @@ test("sub-agents are paused, steered and stopped by id", async () => {
   expect(await run("stop sa-9-9")).toMatchObject({ text: expect.stringContaining("No sub-agent sa-9-9 is running") })
   expect(await run("nonsense")).toMatchObject({ text: expect.stringContaining("Usage") })
 })
+
+test("the beginning of an id names a running sub-agent, and one branch can be paused", async () => {
+  const { add, run, subAgents, stopped } = context()
+  add("sa-0-1a", null, 1)
+  add("sa-1-2b", null, 1)
+  add("sa-0-3c", "sa-1-2b", 2)
+  expect(await run("pause sa-1")).toMatchObject({ text: expect.stringMatching(/^sa-1-2b and those below it/u) })
+  expect(["sa-0-1a", "sa-1-2b", "sa-0-3c", null].map((id) => subAgents.isPausedFor(id))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ])
+  expect(await run("resume sa-1-2b")).toMatchObject({ text: "sa-1-2b may start sub-agents again." })
+  expect(subAgents.isPausedFor("sa-0-3c")).toBe(false)
+  await run("pause sa-1")
+  await run("resume")
+  expect(subAgents.isPausedFor("sa-1-2b")).toBe(false)
+  expect(await run("pause sa-7")).toMatchObject({ text: expect.stringContaining("No sub-agent sa-7 is running") })
+  // Two begin like this.
+  expect(await run("stop sa-0")).toMatchObject({ text: expect.stringContaining("No sub-agent sa-0 is running") })
+  await run("stop sa-0-1")
+  expect(stopped).toEqual(["sa-0-1a"])
+})

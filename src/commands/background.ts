@@ -15,7 +15,8 @@ export const backgroundCommand: SlashCommand = {
 }
 
 async function startOrList(argument: string, { app, background }: SlashContext): Promise<SlashOutcome> {
-  if (background === undefined) return reply("Background tasks need the interactive interface.")
+  if (background === undefined)
+    return reply("Background tasks need a conversation on a terminal. Start one with `hermes`.")
   const prompt = argument.trim()
   const stopped = /^stop\s+(\d{1,6})$/iu.exec(prompt)?.[1]
   if (stopped !== undefined)

@@ -181,11 +181,24 @@ test("display commands change the display at once and are saved", async () => {
   expect(await talk.text("/skin slat")).toBe("There is no skin slat. Did you mean slate? /skin lists them.")
   expect(await talk.text("/skin slate")).toBe("Skin: slate.")
   expect(await talk.text("/details tools collapsed")).toBe("Tool calls: all shown.")
-  expect(await talk.text("/details")).toBe("thinking  expanded\ntools     all shown")
+  expect(await talk.text("/details")).toBe(
+    "thinking   expanded\ntools      all shown\nsubagents  collapsed\nactivity   hidden",
+  )
+  expect(await talk.text("/details activity expanded")).toBe("Background processes: expanded.")
+  expect(await talk.text("/details subagents hidden")).toBe("Sub-agents: hidden.")
+  expect(await talk.text("/details subagents reset")).toBe("Sub-agents: inherit.")
+  expect(await talk.text("/details activity")).toMatch(/^Usage: /u)
+  expect(await talk.text("/mouse")).toMatch(/^Hermes leaves the mouse to your terminal/u)
   expect(display.get("display.busy_input_mode")).toBe("queue")
-  expect(new Set(changed).size).toBe(6)
+  expect(new Set(changed).size).toBe(8)
   const saved = readFileSync(assembled.app.home.file("config.yaml"), "utf8")
-  for (const line of ["skin: slate", "busy_input_mode: queue", "show_reasoning: true", "tui_status_indicator: emoji"])
+  for (const line of [
+    "skin: slate",
+    "busy_input_mode: queue",
+    "show_reasoning: true",
+    "tui_status_indicator: emoji",
+    "activity: expanded",
+  ])
     expect(saved).toContain(line)
   // Without a display, the setting is saved for the next start.
   const { display: _display, ...without } = { display }
@@ -257,7 +270,9 @@ test("/background starts, lists and stops tasks", async () => {
     stop: (number: number) => number <= tasks.length,
   }
   const talk = conversationOf(assembled, await assembled.open())
-  expect(await talk.text("/background x")).toBe("Background tasks need the interactive interface.")
+  expect(await talk.text("/background x")).toBe(
+    "Background tasks need a conversation on a terminal. Start one with `hermes`.",
+  )
   expect(await talk.text("/bg", { background })).toBe("No background task is running. /background PROMPT starts one.")
   expect(await talk.text("/btw count the beans", { background })).toBe("Task 1 is running. Its result is shown here.")
   expect(await talk.text("/background", { background })).toMatch(/^1\. count the beans {2}\(/u)

@@ -10,6 +10,8 @@ export type DisplayKey =
   | "display.show_reasoning"
   | "display.tui_status_indicator"
   | "display.busy_input_mode"
+  | "display.sections.subagents"
+  | "display.sections.activity"
 
 /** How a conversation is shown. A change takes effect at once and lasts until the program ends; commands also save it. */
 export interface DisplayControl {

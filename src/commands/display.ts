@@ -41,55 +41,74 @@ export const detailsCommand: SlashCommand = {
   name: "details",
   category: "display",
   help: "show how much of the model's work is displayed, or change it",
-  argument: "[hidden | collapsed | expanded | thinking MODE | tools MODE]",
+  argument: "[MODE | thinking MODE | tools MODE | subagents MODE | activity MODE]",
   details:
-    "MODE is hidden, collapsed, expanded or reset. Reasoning is shown or hidden; tools show none, all, or all with arguments and results.",
+    "MODE is hidden, collapsed, expanded or reset. Reasoning is shown or hidden; tools show none, all, or all with arguments and results; activity lists background processes.",
   run: changeDetails,
 }
 
 const DETAIL_MODES = ["hidden", "collapsed", "expanded", "reset"] as const
 type DetailMode = (typeof DETAIL_MODES)[number]
 
+const SECTIONS = ["thinking", "tools", "subagents", "activity"] as const
+type Section = (typeof SECTIONS)[number]
+
 async function changeDetails(argument: string, context: SlashContext): Promise<SlashOutcome> {
   const [first = "", second = "", ...others] = argument
     .toLowerCase()
     .split(/\s+/u)
     .filter((word) => word !== "")
-  const modeOf = (word: string): DetailMode | undefined => DETAIL_MODES.find((mode) => mode === word)
-  if (first === "") {
-    const reasoning = valueOf("display.show_reasoning", context) ? "expanded" : "hidden"
-    return reply(`thinking  ${reasoning}\ntools     ${PROGRESS_TEXT[valueOf("display.tool_progress", context)]}`)
-  }
-  const section = first === "thinking" || first === "tools" ? first : undefined
-  const mode = modeOf(section === undefined ? first : second)
+  if (first === "") return reply(SECTIONS.map((each) => `${each.padEnd(11)}${sectionText(each, context)}`).join("\n"))
+  const section = SECTIONS.find((name) => name === first)
+  const mode = DETAIL_MODES.find((name) => name === (section === undefined ? first : second))
   const isComplete = others.length === 0 && (section !== undefined || second === "")
   if (mode === undefined || !isComplete)
     return reply(
-      "Usage: /details MODE, /details thinking MODE, /details tools MODE. MODE is hidden, collapsed, expanded or reset.",
+      `Usage: /details MODE, or /details SECTION MODE. SECTION is one of ${SECTIONS.join(", ")}; MODE is hidden, collapsed, expanded or reset.`,
     )
-  const lines = [
-    ...(section === "tools"
-      ? []
-      : [
-          await changeDisplay(
-            "display.show_reasoning",
-            mode === "expanded",
-            context,
-            `Reasoning is ${mode === "expanded" ? "shown" : "hidden"}`,
-          ),
-        ]),
-    ...(section === "thinking"
-      ? []
-      : [
-          await changeDisplay(
-            "display.tool_progress",
-            progressOf(mode),
-            context,
-            `Tool calls: ${PROGRESS_TEXT[progressOf(mode)]}`,
-          ),
-        ]),
-  ]
+  const lines: string[] = []
+  for (const each of section === undefined ? SECTIONS : [section]) lines.push(await changeSection(each, mode, context))
   return reply(lines.join("\n"))
+}
+
+function sectionText(section: Section, context: SlashContext): string {
+  switch (section) {
+    case "thinking":
+      return valueOf("display.show_reasoning", context) ? "expanded" : "hidden"
+    case "tools":
+      return PROGRESS_TEXT[valueOf("display.tool_progress", context)]
+    case "subagents":
+    case "activity": {
+      const mode = valueOf(`display.sections.${section}`, context)
+      return mode === "inherit" ? context.app.config.get("display.details_mode") : mode
+    }
+    default:
+      return assertNever(section)
+  }
+}
+
+async function changeSection(section: Section, mode: DetailMode, context: SlashContext): Promise<string> {
+  switch (section) {
+    case "thinking": {
+      const isShown = mode === "expanded"
+      const done = `Reasoning is ${isShown ? "shown" : "hidden"}`
+      return await changeDisplay("display.show_reasoning", isShown, context, done)
+    }
+    case "tools": {
+      const progress = progressOf(mode)
+      return await changeDisplay("display.tool_progress", progress, context, `Tool calls: ${PROGRESS_TEXT[progress]}`)
+    }
+    case "subagents": {
+      const value = mode === "reset" ? "inherit" : mode
+      return await changeDisplay("display.sections.subagents", value, context, `Sub-agents: ${value}`)
+    }
+    case "activity": {
+      const value = mode === "reset" ? "hidden" : mode
+      return await changeDisplay("display.sections.activity", value, context, `Background processes: ${value}`)
+    }
+    default:
+      return assertNever(section)
+  }
 }
 
 function progressOf(mode: DetailMode): (typeof PROGRESS)[number] {
@@ -121,6 +140,19 @@ export const statusBarCommand: SlashCommand = {
       await changeDisplay("display.status_bar", isShown, context, `The status bar is ${isShown ? "shown" : "hidden"}`),
     )
   },
+}
+
+/** `/mouse`: the full UI requests no mouse reports (decision 73), so there is nothing to switch. */
+export const mouseCommand: SlashCommand = {
+  name: "mouse",
+  category: "display",
+  help: "say how the mouse works",
+  run: () =>
+    Promise.resolve(
+      reply(
+        "Hermes leaves the mouse to your terminal: selecting text, the wheel and links work as in your shell. Everything in Hermes has a key; /help lists the commands.",
+      ),
+    ),
 }
 
 /** `/indicator`: what is shown while the model works. */

@@ -76,11 +76,11 @@ async function saveConversation(argument: string, { app, session, confirm }: Sla
   if (saved.ok) return reply(`Saved to ${path}.`)
   switch (saved.error.kind) {
     case "no-session":
-      return reply("The conversation is no longer stored.")
+      return reply("The conversation is no longer stored: it was deleted elsewhere. /new starts another one.")
     case "is-directory":
       return reply(`${path} is a directory. Name a file in it.`)
     case "cannot-write":
-      return reply(`The conversation was not saved to ${path}: ${saved.error.reason}.`)
+      return reply(`The conversation was not saved to ${path}: ${saved.error.reason}. /save PATH writes it elsewhere.`)
     default:
       return assertNever(saved.error)
   }

@@ -20,7 +20,9 @@ export const pasteCommand: SlashCommand = {
     const { readClipboardContent } = await import("../admin/editor-support/clipboard-content.ts")
     const content = await readClipboardContent({ ...app, orText: false, signal })
     if (!content.ok) return reply(content.error)
-    return content.value.kind === "image" ? attached(content.value.image) : reply("The clipboard has no image.")
+    return content.value.kind === "image"
+      ? attached(content.value.image)
+      : reply("The clipboard has no image. Copy one, or attach a file with /image PATH.")
   },
 }
 

@@ -13,12 +13,13 @@ import { listStagedWrites, stageWrite } from "../knowledge/memory/staged-writes.
 import { memoryCommand } from "./memory.ts"
 import type { SlashContext } from "./slash-command.ts"
 
-async function runMemory(temporary: TemporaryHome, argument: string): Promise<string> {
+async function runMemory(temporary: TemporaryHome, argument: string, confirms?: boolean): Promise<string> {
   const environment = environmentFrom(temporary.env)
   const home = resolveHome(environment)
   const config = await loadConfig({ home, environment })
   const outcome = await memoryCommand.run(argument, {
-    app: { config, home, clock: systemClock },
+    app: { config, home, environment, clock: systemClock },
+    ...(confirms === undefined ? {} : { confirm: () => Promise.resolve(confirms) }),
   } as unknown as SlashContext)
   return outcome.kind === "reply" ? outcome.text : outcome.kind
 }
@@ -57,7 +58,7 @@ test("shows both files and pending changes", async () => {
     `  ${ids[0]}  add to user: likes milk`,
     `  ${ids[1]}  replace "npm" in memory with: uses pnpm`,
     `  ${ids[2]}  remove "gone" from memory`,
-    "Approve or discard them with /memory approve ID or all, /memory discard ID or all.",
+    "Decide with /memory approve ID or all, /memory reject ID or all.",
   ]
   expect(await runMemory(temporary, "show")).toBe([...shown, ...pending].join("\n"))
   expect(await runMemory(temporary, "pending")).toBe(pending.join("\n"))
@@ -88,11 +89,22 @@ test("explains an unusable file, and shows the usage for an invalid argument", a
   expect((await runMemory(temporary, "")).split("\n")[0]).toBe(
     `MEMORY.md: ${path} could not be read: it is not a regular file; move it away`,
   )
-  const usage = "Usage: /memory, /memory pending, /memory approve ID or all, /memory discard ID or all."
+  const usage =
+    "Usage: /memory, /memory pending, /memory approve ID or all, /memory reject ID or all, /memory approval on or off."
   expect([
     await runMemory(temporary, "sing"),
     await runMemory(temporary, "approve"),
     await runMemory(temporary, "discard a b"),
   ]).toEqual([usage, usage, usage])
-  expect(await runMemory(temporary, "approval on")).toContain("memory.write_approval")
+})
+
+test("approval is switched in the settings; switching it off is asked about", async () => {
+  await using temporary = await temporaryHome()
+  const setting = (): string => readFileSync(join(temporary.path, "config.yaml"), "utf8")
+  expect(await runMemory(temporary, "approval")).toMatch(/^memory\.write_approval is off\./u)
+  expect(await runMemory(temporary, "approval on")).toMatch(/is now on/u)
+  expect(await runMemory(temporary, "approval off", false)).toMatch(/^Nothing was changed\./u)
+  expect(setting()).toContain("write_approval: true")
+  expect(await runMemory(temporary, "approval off", true)).toMatch(/is now off/u)
+  expect(setting()).toContain("write_approval: false")
 })

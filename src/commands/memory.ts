@@ -17,11 +17,12 @@ export const memoryCommand: SlashCommand = {
   name: "memory",
   category: "knowledge",
   help: "show the memory files, approve or discard pending changes",
-  argument: "[pending | approve ID|all | discard ID|all]",
+  argument: "[pending | approve ID|all | reject ID|all | approval on|off]",
   run: showOrReview,
 }
 
-async function showOrReview(argument: string, { app }: SlashContext): Promise<SlashOutcome> {
+async function showOrReview(argument: string, context: SlashContext): Promise<SlashOutcome> {
+  const { app } = context
   const [action = "show", id, ...more] = argument.split(/\s+/u).filter((word) => word !== "")
   if (more.length > 0) return reply(USAGE)
   switch (action) {
@@ -36,14 +37,17 @@ async function showOrReview(argument: string, { app }: SlashContext): Promise<Sl
     case "discard":
     case "reject":
       return reply(await forEachSelected(id, app, (change) => discard(change, app)))
-    case "approval":
-      return reply("Change this setting with: hermes config set memory.write_approval true (or false)")
+    case "approval": {
+      const { writeApproval } = await import("./write-approval.ts")
+      return reply(await writeApproval("memory", id, context))
+    }
     default:
       return reply(USAGE)
   }
 }
 
-const USAGE = "Usage: /memory, /memory pending, /memory approve ID or all, /memory discard ID or all."
+const USAGE =
+  "Usage: /memory, /memory pending, /memory approve ID or all, /memory reject ID or all, /memory approval on or off."
 const NOTHING_PENDING = "There are no pending changes."
 const MAX_TEXT_CHARS = 300
 
@@ -60,7 +64,7 @@ function pendingLines(context: MemoryContext): readonly string[] {
   return [
     "Pending changes:",
     ...pending.map(({ id, write }) => `  ${id}  ${describeWrite(write)}`),
-    "Approve or discard them with /memory approve ID or all, /memory discard ID or all.",
+    "Decide with /memory approve ID or all, /memory reject ID or all.",
   ]
 }
 

@@ -108,6 +108,9 @@ const OWN = [
 describe("switches to", () => {
   test.each<[string, string, Setup?]>([
     ["opus", "anthropic claude-opus-5-5"],
+    // The conversation has no model yet.
+    ["glm-5.3", "zai glm-5.3", { provider: "none" }],
+    ["opus", "anthropic claude-opus-5-5", { provider: "demo" }],
     ["claude-opus-5.5", "anthropic claude-opus-5-5"],
     ["zai:glm-5.3", "zai glm-5.3"],
     // An alias and a full name that another provider with a key serves.
@@ -186,6 +189,11 @@ describe("explains the problem and changes nothing", () => {
       { config: OWN, lists: fail("does not respond") },
     ],
     ["a b", 'Name one model, not "a b".'],
+    [
+      "unheard-of",
+      "no provider with a key is known to have unheard-of; name its provider with --provider P.",
+      { provider: "none" },
+    ],
   ])("%s: %s", async (argument, sentence, setup) => {
     const { lines, switched } = await runModel(argument, setup)
     expect([lines, switched]).toEqual([[sentence], []])

@@ -5,7 +5,11 @@ import {
   type ModelFacts,
   type ModelSwitch,
 } from "../app/services/prepare-model-switch.ts"
+import type { App } from "../app/app.ts"
+import type { Session } from "../app/session/session.ts"
+import type { ProviderSecret } from "../admin/models/store-provider-key.ts"
 import { compactCount } from "../base/compact-count.ts"
+import { ok, type Result } from "../base/result.ts"
 import { asSentence } from "../base/sentence.ts"
 import type { PickChoice } from "./choice-list.ts"
 import { NOTHING_CHOSEN, reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
@@ -33,26 +37,69 @@ async function showOrSwitchModel(argument: string, context: SlashContext): Promi
     const known = await findModelFacts(facts.provider, facts.model)
     return reply([`${facts.model} (${facts.provider})`, ...factLines(known), ...refreshed, HOW_TO_CHANGE].join("\n"))
   }
-  const lines = await switchTo({ model, provider }, { isDefault: global }, context)
-  return reply([...refreshed, ...lines].join("\n"))
+  return outcomeOf(refreshed, await switchTo({ model, provider }, { isDefault: global }, context))
 }
 
 async function pickModel(pick: PickChoice, context: SlashContext): Promise<SlashOutcome> {
+  const { app, session } = context
   const { LATER_SESSIONS, modelList } = await import("./lists/model-list.ts")
-  const picked = await pick(modelList({ context: context.app, current: context.session.facts }))
+  const configured = app.chooseModel({})
+  const picked = await pick(
+    modelList({
+      context: app,
+      current: session.facts.modelProblem === undefined ? session.facts : undefined,
+      // Nothing that works would be replaced.
+      keepsChoice: !configured.ok || configured.value.demoByDefault,
+    }),
+  )
   if (picked?.value.kind !== "model") return NOTHING_CHOSEN
-  return reply((await switchTo(picked.value, { isDefault: picked.mode === LATER_SESSIONS }, context)).join("\n"))
+  const { secret, ...words } = picked.value
+  const stored = secret === undefined ? ok([]) : await storeKey(secret, app)
+  if (!stored.ok) return reply(stored.error)
+  return outcomeOf(stored.value, await switchTo(words, { isDefault: picked.mode === LATER_SESSIONS }, context))
 }
 
+/** The switch or the reason why there is none, as lines; with the session that replaces the one without a model. */
+interface SwitchReport {
+  readonly lines: readonly string[]
+  readonly session?: Session
+}
+
+function outcomeOf(before: readonly string[], { lines, session }: SwitchReport): SlashOutcome {
+  const text = [...before, ...lines].join("\n")
+  return session === undefined ? reply(text) : { kind: "switch", session, text }
+}
+
+/** When the key of the provider is missing and the user can be asked for it, it is stored and the switch is tried again. */
 async function switchTo(
   words: { readonly model: string | undefined; readonly provider: string | undefined },
   options: { readonly isDefault: boolean },
   context: SlashContext,
-): Promise<readonly string[]> {
+): Promise<SwitchReport> {
   const { app, session, signal } = context
-  const prepared = await prepareModelSwitch(words, { app, currentProvider: session.facts.provider, signal })
+  const prepare = () => prepareModelSwitch(words, { app, currentProvider: session.facts.provider, signal })
+  const prepared = await prepare()
+  if (prepared.ok) return await confirmAndSwitch(prepared.value, options, context)
+  const { message, needsKeyOf } = prepared.error
   // Not capitalised, because it may start with the name of a provider.
-  return prepared.ok ? await confirmAndSwitch(prepared.value, options, context) : [`${prepared.error}.`]
+  if (needsKeyOf === undefined) return { lines: [`${message}.`] }
+  const { askForKey } = await import("./connect-provider.ts")
+  const asked = await askForKey(needsKeyOf, context)
+  if (asked === undefined) {
+    const how = context.pick === undefined ? "run `hermes model`" : "use /model without a name"
+    return { lines: [`${message}, or ${how}, which asks for it.`] }
+  }
+  const stored = asked.ok ? await storeKey(asked.value, app) : asked
+  if (!stored.ok) return { lines: [stored.error] }
+  const again = await prepare()
+  if (!again.ok) return { lines: [...stored.value, `${again.error.message}.`] }
+  const { lines, ...report } = await confirmAndSwitch(again.value, options, context)
+  return { ...report, lines: [...stored.value, ...lines] }
+}
+
+async function storeKey(secret: ProviderSecret, app: App): Promise<Result<readonly string[]>> {
+  const { storeTypedKey } = await import("./connect-provider.ts")
+  return await storeTypedKey(secret, app)
 }
 
 const HOW_TO_CHANGE = "Switch with /model NAME; add --global, or use `hermes model`, to keep it for later sessions."
@@ -69,17 +116,21 @@ async function refreshList(named: string | undefined, { app, session, signal }: 
 async function confirmAndSwitch(
   { chosen, facts, notice, warnings }: ModelSwitch,
   { isDefault }: { readonly isDefault: boolean },
-  { app, session, confirm }: SlashContext,
-): Promise<readonly string[]> {
+  { app, session, confirm, keepModel, open }: SlashContext,
+): Promise<SwitchReport> {
   const { runtime } = chosen
   const formerProvider = session.facts.provider
   const contextTokens = session.context.lastPromptTokens
   if (warnings.price !== undefined && (await confirm?.(`${warnings.price} Use it?`)) === false)
-    return ["The model was not changed."]
+    return { lines: ["The model was not changed."] }
+  const { modelProblem } = session.facts
   const switched = await session.switchModel(chosen)
-  if (!switched.ok) return [asSentence(switched.error)]
+  if (!switched.ok) return { lines: [asSentence(switched.error)] }
+  keepModel?.(chosen)
+  // The prompt names the model, and nothing was sent with it yet.
+  const next = modelProblem === undefined || session.isStored ? undefined : await open(undefined)
   const saved = isDefault ? await app.rememberModel(runtime) : undefined
-  return [
+  const lines = [
     `Switched to ${runtime.model} (${runtime.provider}).`,
     contextTokens > 0
       ? `Its prompt cache is empty, so the next request is billed for all ${compactCount(contextTokens)} tokens of this conversation.`
@@ -97,6 +148,7 @@ async function confirmAndSwitch(
     // The first line shows the full name; why another provider answers needs a sentence.
     runtime.provider === formerProvider ? undefined : notice,
   ].filter((line) => line !== undefined)
+  return next === undefined ? { lines } : { lines, session: next }
 }
 
 function factLines(facts: ModelFacts | undefined): readonly string[] {

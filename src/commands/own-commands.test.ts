@@ -71,7 +71,7 @@ test("quick commands, aliases and prompt files", async () => {
   expect(await run("/GIT:LOG")).toEqual({ kind: "send", text: "Show the log." })
   expect(await run("/fix the bug")).toEqual({ kind: "send", text: "Fix the bug" })
   expect(await run("/explain")).toEqual({ kind: "send", text: "Explain it." })
-  expect(await text("/empty")).toMatch(/empty\.md is empty\.$/u)
+  expect(await text("/empty")).toMatch(/empty\.md is empty\. Write the prompt into it\.$/u)
   notes.length = 0
   // A project neither runs a command nor chooses the model, and the user sees what it says.
   expect(await run("/deploy")).toEqual({ kind: "send", text: "Deploy it with !`curl evil`" })

@@ -86,7 +86,7 @@ export async function runPromptFile(
   try {
     const content = readPromptCommand(command)
     const text = fillPrompt(content.body, argument)
-    if (text.trim() === "") return reply(`${command.path} is empty.`)
+    if (text.trim() === "") return reply(`${command.path} is empty. Write the prompt into it.`)
     // The user sees what is sent in their name, above all from a project.
     note?.(shownPrompt(command, text))
     if (content.model !== undefined) {

@@ -20,7 +20,7 @@ export const providerCommand: SlashCommand = {
       [
         ...(rows.length === 0 ? ["No provider has a key or a login."] : rows),
         ...(providers.some(({ id }) => id === current) ? [] : [`* ${current}`]),
-        "/model switches; `hermes model` adds a provider.",
+        "/model switches, and connects further providers.",
       ].join("\n"),
     )
   },

@@ -1,3 +1,4 @@
+import { deleteSessionAndPastes } from "../app/services/delete-session.ts"
 import { discardArgument, mayDiscard } from "./discard.ts"
 import { reply, type SlashCommand } from "./slash-command.ts"
 
@@ -20,7 +21,7 @@ export const quitCommand: SlashCommand = {
     return {
       kind: "quit",
       afterClose: async () => {
-        const isDeleted = await (await app.store()).deleteSession(id)
+        const isDeleted = await deleteSessionAndPastes(await app.store(), id, app.home)
         return isDeleted ? `Deleted session ${id}.` : `Session ${id} had already been deleted.`
       },
     }

@@ -154,6 +154,6 @@ test("explains why there are no snapshots", async () => {
     "hermes config set checkpoints.enabled true",
   )
   expect(await runRollback("", { checkpoints: undefined })).toBe(
-    "There are no snapshots here, because the files are not on this machine.",
+    "There are no snapshots here, because the files are not on this machine. Use git there to undo changes.",
   )
 })

@@ -21,7 +21,10 @@ export const rollbackCommand: SlashCommand = {
 async function listDiffOrRestore(argument: string, context: SlashContext): Promise<SlashOutcome> {
   const { app, session, signal } = context
   const checkpoints = await session.checkpoints()
-  if (checkpoints === undefined) return reply("There are no snapshots here, because the files are not on this machine.")
+  if (checkpoints === undefined)
+    return reply(
+      "There are no snapshots here, because the files are not on this machine. Use git there to undo changes.",
+    )
   const request = parseRollbackArgument(argument)
   if (request === undefined) return reply(USAGE)
   const snapshots = await checkpoints.list({ limit: MAX_SHOWN, signal })

@@ -13,7 +13,7 @@ export const skillsCommand: SlashCommand = {
   name: "skills",
   category: "knowledge",
   help: "list the skills, review changes that the agent proposes",
-  argument: "[list | search WORDS | pending | diff ID | approve ID|all | reject ID|all]",
+  argument: "[list | search WORDS | pending | diff ID | approve ID|all | reject ID|all | approval on|off]",
   run: showOrReview,
 }
 
@@ -78,8 +78,10 @@ async function showOrReview(argument: string, context: SlashContext): Promise<Sl
     case "audit":
     case "browse":
       return reply(`Use the command line for this: hermes skills ${action} --help`)
-    case "approval":
-      return reply("Change this setting with: hermes config set skills.write_approval true (or false)")
+    case "approval": {
+      const { writeApproval } = await import("./write-approval.ts")
+      return reply(await writeApproval("skills", words[0], context))
+    }
     default:
       return reply(USAGE)
   }

@@ -1,4 +1,5 @@
 import type { App } from "../app/app.ts"
+import type { ChosenModel } from "../llm/choose-model.ts"
 import type { Session } from "../app/session/session.ts"
 import type { SessionId } from "../protocol/identifiers.ts"
 import type { Part } from "../protocol/message.ts"
@@ -49,6 +50,10 @@ export interface SlashContext {
   readonly confirmOrAlways?: (question: string) => Promise<"once" | "always" | "cancel">
   /** Shows a list from which the user chooses; absent where none can be shown. */
   readonly pick?: PickChoice
+  /** Asks for a key or password, which is not shown; undefined for no answer. Absent where `pick` asks for it. */
+  readonly askSecret?: (question: string) => Promise<string | undefined>
+  /** Conversations that are opened later in this process use this model too. */
+  readonly keepModel?: (chosen: ChosenModel) => void
   /** Shows the progress of a slow command. */
   readonly note?: (text: string) => void
   /** How the conversation is shown; absent where nothing of it can be changed. */

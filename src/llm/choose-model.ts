@@ -67,6 +67,8 @@ export interface ChosenModel {
   readonly supportsVision?: boolean
   /** Nothing is configured, so the demo model was chosen; surfaces show a note about it. */
   readonly demoByDefault: boolean
+  /** Why there is no model that could be used; set only by `noModel`. */
+  readonly problem?: string
 }
 
 export interface ModelChoiceFailure {
@@ -320,10 +322,10 @@ function unknownProvider(name: string, config: Config): ModelChoiceFailure {
   const configured = config.lookup("providers")
   const names = [...PROVIDERS.map(({ id }) => id), "demo", ...(isRecord(configured) ? Object.keys(configured) : [])]
   const close = nearest(name, names)
-  return {
-    code: "unknown_provider",
-    message: `unknown provider "${name}"${close === undefined ? "." : `; did you mean ${close}?`} Known: ${names.join(", ")}`,
-  }
+  // The names of all providers fill a screen; a close one is what the user needs.
+  const hint =
+    close === undefined ? `. Known: ${names.join(", ")}` : `; did you mean ${close}? \`hermes model\` lists all`
+  return { code: "unknown_provider", message: `unknown provider "${name}"${hint}` }
 }
 
 /** Headers of the settings may contain a key, so an address that gets no key of the provider does not get them either. */

@@ -657,17 +657,15 @@ describe("no server", () => {
 })
 
 describe("an abort", () => {
-  test("during the stream ends it within 100 ms, and the server sees the connection close", async () => {
+  test("during a stream that stalls ends it, and the server sees the connection close", async () => {
     await using model = await startModelServer([says(["one", "two"], stallsAfter({ deltas: 1 }))])
     const abort = new AbortController()
     const client = clientFor(model.url)
     const stream = client.stream(REQUEST, { signal: abort.signal })
     expect(await stream.next()).toEqual({ done: false, value: { type: "text-delta", text: "one" } })
-    const before = performance.now()
     const next = stream.next()
     abort.abort()
     expect(await next).toEqual({ done: true, value: { kind: "aborted" } })
-    expect(performance.now() - before).toBeLessThan(100)
     expect(await model.requests[0]?.outcome).not.toBe("sent")
     client.close()
   })

@@ -64,6 +64,10 @@ export interface OpenModelOptions {
 
 /** Opens a client for a chosen model and its fallbacks. Loads only the code of the wires in use. */
 export async function openModel(chosen: ChosenModel, options: OpenModelOptions): Promise<Result<ModelClient>> {
+  if (chosen.problem !== undefined) {
+    const { createNoModelClient } = await import("./no-model.ts")
+    return ok(createNoModelClient(chosen.problem))
+  }
   if (chosen.runtime.wire === "in-process") return await openDemo(options)
   const primary = await openRoute(chosen, options)
   if (!primary.ok) return primary

@@ -267,7 +267,10 @@ describe("restore", () => {
     writeFileSync(archive, bytes)
     expect(await restoreBackup(context, archive, options)).toMatchObject({
       ok: false,
-      error: { kind: "failed", message: expect.stringMatching(/is damaged \(.*\); nothing was changed\.$/) },
+      error: {
+        kind: "failed",
+        message: expect.stringMatching(/is damaged \(.*\); nothing was changed\. Use another backup\.$/),
+      },
     })
     expect(readdirSync(context.home.path)).toEqual(["config.yaml"])
     expect(readFileSync(context.home.file("config.yaml"), "utf8")).toBe("old: 1\n")
@@ -283,7 +286,9 @@ describe("restore", () => {
     await writeZip(archive, { "config.yaml": { text: "a: 1\n" } })
     expect(await checkRestore(context, archive)).toMatchObject({
       ok: false,
-      error: { message: `A gateway is running for ~/.hermes (process ${process.pid}). Stop it first.` },
+      error: {
+        message: `A gateway is running for ~/.hermes (process ${process.pid}). Stop it first: \`kill ${process.pid}\``,
+      },
     })
   })
 })

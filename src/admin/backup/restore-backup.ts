@@ -89,7 +89,9 @@ async function restoreFiles(
     makeDirectories(staging)
     const free = freeBytes(root)
     if (contents.bytes > free)
-      return fail(`The backup needs ${fileSize(contents.bytes)}, but only ${fileSize(free)} is free.`)
+      return fail(
+        `The backup needs ${fileSize(contents.bytes)}, but only ${fileSize(free)} is free. Delete something first.`,
+      )
     for (const file of contents.files) {
       signal.throwIfAborted()
       await unpack(zip, file, staging)
@@ -99,7 +101,7 @@ async function restoreFiles(
   } catch (error) {
     // Aborts and system errors have their own message; any other error comes from the content of the archive.
     if (signal.aborted || (error instanceof Error && "syscall" in error)) throw error
-    return fail(`${archive} is damaged (${errorMessage(error)}); nothing was changed.`)
+    return fail(`${archive} is damaged (${errorMessage(error)}); nothing was changed. Use another backup.`)
   } finally {
     zip.close()
     rmSync(staging, { recursive: true, force: true })

@@ -44,7 +44,11 @@ export async function readClipboardContent(request: ClipboardRequest): Promise<R
   const text = request.orText ? await readClipboard("text", options) : ok(Buffer.alloc(0))
   if (!text.ok) return text
   if (text.value.length > 0) return ok({ kind: "text", text: text.value.subarray(0, MAX_TEXT_BYTES).toString("utf8") })
-  return fail(request.orText ? "The clipboard is empty." : "The clipboard has no image.")
+  return fail(
+    request.orText
+      ? "The clipboard is empty. Copy a text or an image first."
+      : "The clipboard has no image. Copy one, or attach a file with /image PATH.",
+  )
 }
 
 function saveImage(bytes: Buffer, { home, clock }: ClipboardRequest): Result<string> {

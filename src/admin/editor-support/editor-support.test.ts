@@ -150,7 +150,10 @@ test("an image of the clipboard is saved and attached; otherwise its text is use
   expect(readdirSync(context.home.file("images"))).toEqual(["clip_20260102_120304_1.png", "clip_20260102_120304_2.png"])
   rmSync(image)
   expect(await read(true)).toEqual({ ok: true, value: { kind: "text", text: "some text" } })
-  expect(await read(false)).toEqual({ ok: false, error: "The clipboard has no image." })
+  expect(await read(false)).toEqual({
+    ok: false,
+    error: "The clipboard has no image. Copy one, or attach a file with /image PATH.",
+  })
 })
 
 test("the files of a project are listed for completion and kept for five seconds", async () => {

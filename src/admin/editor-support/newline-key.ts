@@ -52,7 +52,10 @@ export function findEditorSettings({
 export function addNewlineKey({ path, format }: Pick<EditorSettings, "path" | "format">): Result<string> {
   try {
     const bindings = readBindings(path)
-    if (bindings === undefined) return fail(`${path} has comments or errors, so it was not changed.`)
+    if (bindings === undefined)
+      return fail(
+        `${path} has comments or errors, so it was not changed. Bind Shift+Enter there yourself; /terminal-setup does it for files without comments.`,
+      )
     const backup = `${path}.before-hermes`
     if (existsSync(path)) copyFileSync(path, backup)
     writeFileAtomic(path, `${JSON.stringify([...bindings, BINDINGS[format]], undefined, 2)}\n`)

@@ -15,7 +15,7 @@ import { readRegularFile } from "../../base/regular-file.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Config } from "../../config/load-config.ts"
-import { locateBubblewrap } from "../../exec/sandbox/probe-sandbox.ts"
+import { isSandboxInstalled } from "../../exec/sandbox/probe-sandbox.ts"
 import type { Walls } from "../../policy/commands/command-verdict.ts"
 import { decide } from "../../policy/decide.ts"
 import { isWithin } from "../../policy/file-floor.ts"
@@ -118,7 +118,7 @@ export async function createExplainer(
   })
   const entries = new Map(builtinEntries(TOOL_MANIFEST, BUILTIN_TOOLS).map((entry) => [entry.name, entry]))
   const shell = [...entries.values()].find(({ role }) => role === "shell")
-  const sandbox = options.sandbox ?? sandboxOf(config, environment.get("PATH") ?? "")
+  const sandbox = options.sandbox ?? (await sandboxOf(config, environment.get("PATH") ?? ""))
   const resolvedPaths = new Map<string, string>()
   const real = (path: string): string => {
     const known = resolvedPaths.get(path) ?? realPath(path)
@@ -221,10 +221,10 @@ function isTexts(value: unknown): value is readonly string[] {
 
 type SandboxChoice = "on" | "off" | "container"
 
-function sandboxOf(config: Config, path: string): SandboxChoice {
+async function sandboxOf(config: Config, path: string): Promise<SandboxChoice> {
   const backend = config.get("terminal.backend")
   if (backend !== "local") return backend === "ssh" ? "off" : "container"
-  return config.get("terminal.sandbox") !== "off" && locateBubblewrap(path) !== undefined ? "on" : "off"
+  return config.get("terminal.sandbox") !== "off" && (await isSandboxInstalled(path)) ? "on" : "off"
 }
 
 function wallsOf(

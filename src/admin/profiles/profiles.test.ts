@@ -25,7 +25,7 @@ test("a profile is renamed and deleted, but not while its gateway runs", async (
     ok: false,
     error: {
       kind: "failed",
-      message: `A gateway is running for ~/.hermes/profiles/bot (process ${process.pid}). Stop it first.`,
+      message: `A gateway is running for ~/.hermes/profiles/bot (process ${process.pid}). Stop it first: \`kill ${process.pid}\``,
     },
   }
   expect(await renameIdleProfile(context, { from: "bot", to: "other" }, { commands: [] })).toEqual(refused)

@@ -35,14 +35,14 @@ export async function checkForUpdate(
 ): Promise<Result<UpdateState>> {
   const variables = options.environment.toObject()
   const git = findTrustedProgram("git", variables["PATH"] ?? "")
-  if (git === undefined) return fail("git is not installed, so the newest version is not known.")
+  if (git === undefined) return fail("git is not installed, so the newest version is not known. Install git to check.")
   const run = async (args: readonly string[]): Promise<Result<string>> => {
     const { code, ended, stdout, stderr } = await runProgram([git, "-C", root, ...args], {
       environment: { ...variables, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" },
       signal: options.signal,
       timeoutMs: LIMIT_MS,
     })
-    if (ended === "timed-out") return fail("The origin of the checkout did not answer in time.")
+    if (ended === "timed-out") return fail("The origin of the checkout did not answer in time. Try again later.")
     const reason =
       stderr
         .trim()

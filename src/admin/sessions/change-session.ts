@@ -1,3 +1,4 @@
+import { deleteSessionAndPastes } from "../../app/services/delete-session.ts"
 import { findOtherProcess } from "../../app/session/open-session-marker.ts"
 import type { Clock } from "../../base/clock.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
@@ -48,7 +49,7 @@ export async function deleteSession(
 ): Promise<DeleteOutcome> {
   const pid = force ? undefined : findOtherProcess(context.home, id)
   if (pid !== undefined) return { kind: "open", pid }
-  const deleted = await withSessionStore(context, (store) => store.deleteSession(id))
+  const deleted = await withSessionStore(context, (store) => deleteSessionAndPastes(store, id, context.home))
   return { kind: deleted === true ? "deleted" : "no-session" }
 }
 

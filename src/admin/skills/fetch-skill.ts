@@ -17,6 +17,8 @@ import { ArchiveError, unpackArchive } from "./unpack-archive.ts"
 export interface FetchedSkill {
   /** A directory in the quarantine. */
   readonly directory: string
+  /** The name of its directory at the source, for a skill that declares none. */
+  readonly directoryName: string
   readonly source: "directory" | "archive" | "git"
   /** What to fetch it from again. */
   readonly identifier: string
@@ -27,12 +29,29 @@ const ARCHIVE = /\.(?:zip|tar\.gz|tgz|tar)$/iu
 const MAX_ARCHIVE_BYTES = 20_000_000
 const GIT_TIMEOUT_MS = 120_000
 
+type FetchContext = Pick<HomeContext, "environment"> & { readonly signal: AbortSignal }
+
 /** Fetches a skill from a directory, an archive (file or https address) or a git repository. `quarantine` is an empty directory. */
 export async function fetchSkill(
   typed: string,
   quarantine: string,
-  context: Pick<HomeContext, "environment"> & { readonly signal: AbortSignal },
+  context: FetchContext,
 ): Promise<Result<FetchedSkill>> {
+  const fetched = await fetchSource(typed, quarantine, context)
+  return fetched.ok ? chosen(fetched.value) : fetched
+}
+
+/** Fetches a source as `fetchSkill` does and returns all skills in it, at least one. */
+export async function fetchSkills(
+  typed: string,
+  quarantine: string,
+  context: FetchContext,
+): Promise<Result<readonly FetchedSkill[]>> {
+  const fetched = await fetchSource(typed, quarantine, context)
+  return fetched.ok ? everyIn(fetched.value) : fetched
+}
+
+async function fetchSource(typed: string, quarantine: string, context: FetchContext): Promise<Result<FetchedSource>> {
   const [address = "", below = ""] = splitFragment(typed)
   const target = join(quarantine, "fetched")
   try {
@@ -48,28 +67,27 @@ export async function fetchSkill(
     if (!cloned.ok) return cloned
     const path = below === "" ? repository.path : below
     const trust = trustOfRepository(repository.github)
-    return chosen({ target, path, source: "git", identifier: withFragment(repository.url, path), trust })
+    return ok({ target, path, source: "git", address: repository.url, trust })
   } catch (error) {
     return fail(`cannot fetch ${typed}: ${error instanceof ArchiveError ? error.message : explainSystemError(error)}`)
   }
 }
 
-async function fetchLocal(path: string, below: string, target: string): Promise<Result<FetchedSkill>> {
-  const identifier = withFragment(path, below)
+async function fetchLocal(path: string, below: string, target: string): Promise<Result<FetchedSource>> {
   if (statSync(path).isDirectory()) {
     cpSync(path, target, { recursive: true, verbatimSymlinks: true, filter: (from) => basename(from) !== ".git" })
-    return chosen({ target, path: below, source: "directory", identifier, trust: "community" })
+    return ok({ target, path: below, source: "directory", address: path, trust: "community" })
   }
   if (!ARCHIVE.test(path)) return fail(`the file ${path} is not an archive (.zip, .tar.gz)`)
   makeDirectories(target)
   await unpackArchive(path, target)
-  return chosen({ target, path: below, source: "archive", identifier, trust: "community" })
+  return ok({ target, path: below, source: "archive", address: path, trust: "community" })
 }
 
 async function fetchRemoteArchive(
   request: { readonly address: string; readonly below: string; readonly target: string; readonly quarantine: string },
-  { environment, signal }: Pick<HomeContext, "environment"> & { readonly signal: AbortSignal },
-): Promise<Result<FetchedSkill>> {
+  { environment, signal }: FetchContext,
+): Promise<Result<FetchedSource>> {
   const { address, below, target, quarantine } = request
   const url = new URL(address)
   const { createGuardedFetch } = await import("../../llm/http/guarded-fetch.ts")
@@ -92,21 +110,11 @@ async function fetchRemoteArchive(
   } finally {
     guarded.close()
   }
-  return chosen({
-    target,
-    path: below,
-    source: "archive",
-    identifier: withFragment(address, below),
-    trust: "community",
-  })
+  return ok({ target, path: below, source: "archive", address, trust: "community" })
 }
 
 /** Only https and local files: other transports would start programs. No hooks, no submodules, no settings of the user. */
-async function clone(
-  url: string,
-  target: string,
-  { environment, signal }: Pick<HomeContext, "environment"> & { readonly signal: AbortSignal },
-): Promise<Result<undefined>> {
+async function clone(url: string, target: string, { environment, signal }: FetchContext): Promise<Result<undefined>> {
   const git = findSafeGit(environment.get("PATH") ?? "")
   if (git === undefined) return fail("git is not installed; install it, or install the skill from a directory")
   const proxies = ["https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO"].flatMap(
@@ -133,26 +141,58 @@ async function clone(
   return fail(`cannot clone ${url}: ${reason}`)
 }
 
-interface Choice {
+/** What was fetched, and the path in it that the user named ("" for none). */
+interface FetchedSource {
   readonly target: string
   readonly path: string
   readonly source: FetchedSkill["source"]
-  readonly identifier: string
+  readonly address: string
   readonly trust: SkillTrust
 }
 
-/** The skill at a path of what was fetched, or the only one in it. */
-function chosen({ target, path, ...facts }: Choice): Result<FetchedSkill> {
+/** The skill at the named path of what was fetched, or the only one in it. */
+function chosen(fetched: FetchedSource): Result<FetchedSkill> {
+  const found = everyIn(fetched)
+  if (!found.ok) return found
+  const [only, ...others] = found.value
+  if (only !== undefined && others.length === 0)
+    return ok({ ...only, identifier: withFragment(fetched.address, fetched.path) })
+  const paths = found.value.map(({ directory }) => pathIn(directory, fetched))
+  return fail(
+    `it contains ${paths.length} skills; name one with #PATH, or install all with --all: ${paths.slice(0, 20).join(", ")}`,
+  )
+}
+
+/** All skills at or below the named path. */
+function everyIn(fetched: FetchedSource): Result<readonly FetchedSkill[]> {
+  const { target, path, source, address, trust } = fetched
   const directory = resolve(target, path)
   if (!isInside(directory, target)) return fail(`the path ${path} is outside of what was fetched`)
-  if (existsSync(join(directory, SKILL_FILE))) return ok({ directory, ...facts })
   if (!existsSync(directory)) return fail(`there is no directory ${path} in it`)
-  const { skills } = scanSkillRoot({ path: directory, kind: "project" })
-  const [only, ...others] = skills
-  if (only === undefined) return fail(`it contains no ${SKILL_FILE}${path === "" ? "" : ` in ${path}`}`)
-  if (others.length === 0) return ok({ directory: only.directory, ...facts })
-  const paths = skills.map((skill) => skill.directory.slice(target.length + 1))
-  return fail(`it contains ${skills.length} skills; name one with #PATH: ${paths.slice(0, 20).join(", ")}`)
+  const directories = existsSync(join(directory, SKILL_FILE))
+    ? [directory]
+    : scanSkillRoot({ path: directory, kind: "project" }).skills.map((skill) => skill.directory)
+  if (directories.length === 0) return fail(`it contains no ${SKILL_FILE}${path === "" ? "" : ` in ${path}`}`)
+  return ok(
+    directories.map((at) => ({
+      directory: at,
+      directoryName: at === target ? addressName(address) : basename(at),
+      source,
+      identifier: withFragment(address, pathIn(at, fetched)),
+      trust,
+    })),
+  )
+}
+
+function pathIn(directory: string, { target }: FetchedSource): string {
+  return directory.slice(target.length + 1)
+}
+
+/** The last part of the path of a directory, archive or repository, without its extension. */
+function addressName(address: string): string {
+  return basename(address)
+    .replace(ARCHIVE, "")
+    .replace(/\.git$/u, "")
 }
 
 /** `address#path/in/it` */

@@ -25,13 +25,15 @@ import { indexFields } from "../../knowledge/skills/skill-fields.ts"
 import { SKILL_FILE } from "../../knowledge/skills/skill.ts"
 import { failed, type AdminFailure } from "../failure.ts"
 import type { HomeContext } from "../home-context.ts"
-import { fetchSkill, type FetchedSkill } from "./fetch-skill.ts"
+import { fetchSkill, fetchSkills, type FetchedSkill } from "./fetch-skill.ts"
 
 export type InstallContext = Pick<HomeContext, "home" | "environment" | "clock"> & { readonly signal: AbortSignal }
 
 export interface InstallOptions {
   readonly category?: string
   readonly name?: string
+  /** The directory to fetch it to; by default a directory of the home. */
+  readonly quarantine?: string
   /** Installs despite a verdict of caution, and replaces files that were changed here. */
   readonly force: boolean
 }
@@ -50,6 +52,8 @@ export interface ScannedSkill {
   readonly text: string
   /** False where the policy refuses it. */
   readonly isAllowed: boolean
+  /** Why the home has no room for it under this name; undefined where `install` can place it. Writes nothing. */
+  conflict(): string | undefined
   install(): Result<InstalledSkill, AdminFailure>
   discard(): void
 }
@@ -60,18 +64,63 @@ export async function scanForInstall(
   options: InstallOptions,
   context: InstallContext,
 ): Promise<Result<ScannedSkill, AdminFailure>> {
+  return await inQuarantine(typed, { options, context }, async (quarantine, sources) => {
+    const fetched = await fetchSkill(typed, quarantine, context)
+    return fetched.ok ? scanFetched(fetched.value, sources) : failed(fetched.error)
+  })
+}
+
+/** One skill of a source with several. */
+export interface SourceSkill {
+  /** Where it comes from, with its path. */
+  readonly identifier: string
+  readonly scanned: Result<ScannedSkill, AdminFailure>
+}
+
+/** The same for all skills of a source, which is fetched once. */
+export async function scanAllForInstall(
+  typed: string,
+  options: Omit<InstallOptions, "name">,
+  context: InstallContext,
+): Promise<Result<readonly SourceSkill[], AdminFailure>> {
+  return await inQuarantine(typed, { options, context }, async (quarantine, { discard, ...sources }) => {
+    const fetched = await fetchSkills(typed, quarantine, context)
+    if (!fetched.ok) return failed(fetched.error)
+    const pending = new Set(fetched.value.map(({ identifier }) => identifier))
+    const discardOne = (identifier: string): void => {
+      pending.delete(identifier)
+      if (pending.size === 0) discard()
+    }
+    return ok(
+      fetched.value.map((skill) => {
+        const done = (): void => {
+          discardOne(skill.identifier)
+        }
+        const scanned = scanFetched(skill, { ...sources, discard: done })
+        if (!scanned.ok) done()
+        return { identifier: skill.identifier, scanned }
+      }),
+    )
+  })
+}
+
+/** Runs work with a new directory of the quarantine, which is removed when the work fails. */
+async function inQuarantine<T>(
+  typed: string,
+  { options, context }: Pick<InstallSources, "options" | "context">,
+  work: (quarantine: string, sources: InstallSources) => Promise<Result<T, AdminFailure>>,
+): Promise<Result<T, AdminFailure>> {
   const root = context.home.file("skills")
-  const quarantine = join(hubDirectory(root), "quarantine", randomHex(8))
+  const quarantine = join(options.quarantine ?? join(hubDirectory(root), "quarantine"), randomHex(8))
   makeDirectories(dirname(quarantine))
   mkdirSync(quarantine, { mode: 0o700 })
   const discard = (): void => {
     rmSync(quarantine, { recursive: true, force: true })
   }
   try {
-    const fetched = await fetchSkill(typed, quarantine, context)
-    const scanned = fetched.ok ? scanFetched(fetched.value, { options, context, root, discard }) : failed(fetched.error)
-    if (!scanned.ok) discard()
-    return scanned
+    const result = await work(quarantine, { options, context, root, discard })
+    if (!result.ok) discard()
+    return result
   } catch (error) {
     discard()
     return failed(`cannot install ${typed}: ${explainSystemError(error)}`)
@@ -95,25 +144,26 @@ function scanFetched(
     "utf8",
   )
   const { fields, problem } = readFrontMatter(text)
-  const { name: declared, description } = indexFields(fields, basename(fetched.directory))
+  const { name: declared, description } = indexFields(fields, fetched.directoryName)
   if (problem !== undefined || description === "")
     return failed(`there is no valid skill in ${fetched.identifier}: ${problem ?? "it has no description"}`)
   const name = options.name ?? declared
   const checked = checkName("name", name)
-  if (!checked.ok) return failed(`${checked.error}; choose one with --name`)
+  if (!checked.ok) return failed(`${checked.error}; choose one with \`hermes skills install --name\``)
   const category = options.category ?? ""
   const placed = category === "" ? ok(undefined) : checkName("category", category)
   if (!placed.ok) return failed(placed.error)
   const report = scanSkill(fetched.directory, judgeSnippets)
   const decision = guardDecision({ trust: fetched.trust, verdict: report.verdict }, options.force)
   const facts = { name, description, identifier: fetched.identifier, trust: fetched.trust, text }
+  const placement = { fetched, report, name, category, force: options.force }
   const install = (): Result<InstalledSkill, AdminFailure> => {
     try {
       if (decision !== "allow") {
         audit("refused", { ...facts, verdict: report.verdict }, { context, root })
         return failed(refusalText({ ...facts, verdict: report.verdict }))
       }
-      return place({ fetched, report, name, category, force: options.force }, { context, root })
+      return place(placement, { context, root })
     } catch (error) {
       return failed(`the skill ${name} could not be installed: ${explainSystemError(error)}`)
     } finally {
@@ -127,6 +177,10 @@ function scanFetched(
     files: report.files,
     hash: contentHash(fetched.directory, report.files),
     isAllowed: decision === "allow",
+    conflict: () => {
+      const target = findTarget(placement, root)
+      return target.ok ? undefined : target.error.message
+    },
     install,
     discard,
   })
@@ -146,11 +200,14 @@ interface Placement {
   readonly force: boolean
 }
 
-/** Moves the scanned files to their directory and records them. Links and ignored files are left behind. */
-function place(
-  { fetched, report, name, category, force }: Placement,
-  { context, root }: Pick<InstallSources, "context" | "root">,
-): Result<InstalledSkill, AdminFailure> {
+interface Target {
+  readonly installPath: string
+  readonly lock: readonly InstalledSkill[]
+  readonly former: InstalledSkill | undefined
+}
+
+/** Where the skill belongs. Fails where something else is there already. */
+function findTarget({ name, category, force }: Placement, root: string): Result<Target, AdminFailure> {
   const lock = readHubLock(root)
   const former = lock.find((installed) => installed.name === name)
   const existing = scanSkillRoot({ path: root, kind: "home" }).skills.find(
@@ -160,12 +217,27 @@ function place(
   const target = join(root, installPath)
   if (existing !== undefined && existing.directory !== target)
     return failed(
-      `there is already a skill ${name} in ${existing.directory}; remove it, or choose another name with --name`,
+      `there is already a skill ${name} in ${existing.directory}; remove it, or choose another name with \`hermes skills install --name\``,
     )
   if (existsSync(target) && former === undefined)
-    return failed(`${target} exists already and was not installed; move it away, or choose another name with --name`)
+    return failed(
+      `${target} exists already and was not installed; move it away, or choose another name with \`hermes skills install --name\``,
+    )
   if (existsSync(target) && former !== undefined && contentHash(target) !== former.hash && !force)
     return failed(`the skill ${name} was changed here since it was installed; --force replaces your changes`)
+  return ok({ installPath, lock, former })
+}
+
+/** Moves the scanned files to their directory and records them. Links and ignored files are left behind. */
+function place(
+  placement: Placement,
+  { context, root }: Pick<InstallSources, "context" | "root">,
+): Result<InstalledSkill, AdminFailure> {
+  const found = findTarget(placement, root)
+  if (!found.ok) return found
+  const { fetched, report, name } = placement
+  const { installPath, lock, former } = found.value
+  const target = join(root, installPath)
   const staging = join(dirname(fetched.directory), `ready-${randomHex(4)}`)
   for (const file of report.files) {
     makeDirectories(dirname(join(staging, file)))

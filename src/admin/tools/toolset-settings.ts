@@ -54,7 +54,7 @@ async function changeOne(
   const [server = "", tool] = name.split(":", 2)
   if (tool !== undefined) return await changeServerTool(home, { server, tool, action })
   const state = toolsetStates(home.config, home).find((toolset) => toolset.name === name)
-  if (state === undefined) return fail(`there is no toolset ${name}`)
+  if (state === undefined) return fail(`there is no toolset ${name}; \`hermes tools list\` shows them`)
   if (state.enabled === (action === "enable")) return ok("unchanged")
   if (state.kind === "mcp")
     return message(await editConfig(home, [{ path: ["mcp_servers", name, "enabled"], value: action === "enable" }]))
@@ -83,7 +83,8 @@ async function changeServerTool(
   }
   const include = listOf("include")
   const exclude = listOf("exclude") ?? []
-  if (home.config.lookup(`mcp_servers.${server}`) === undefined) return fail(`there is no MCP server ${server}`)
+  if (home.config.lookup(`mcp_servers.${server}`) === undefined)
+    return fail(`there is no MCP server ${server}; \`hermes mcp list\` shows them`)
   if (action === "enable") {
     if (include !== undefined && !include.includes(tool)) {
       const selected = await selectTools(home, server, [...include, tool])

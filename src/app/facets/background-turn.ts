@@ -3,6 +3,7 @@ import type { BilledCall } from "../../agent/journal.ts"
 import { runTurn } from "../../agent/loop.ts"
 import { createSteering } from "../../agent/steering.ts"
 import { buildTurn } from "../../agent/turn.ts"
+import type { ToolEnd } from "../../protocol/events.ts"
 import type { Message } from "../../protocol/message.ts"
 import { openModelClient } from "../services/model-client.ts"
 import type { FacetContext } from "../session/facet-context.ts"
@@ -19,14 +20,21 @@ export interface BackgroundTurn {
   readonly dispatch?: DispatchSession
 }
 
-/** Runs a copy of the agent on the finished conversation. It asks the user nothing, and its messages are not kept. */
+/** A call that a background turn has made. */
+export interface BackgroundCall {
+  readonly end: ToolEnd
+  /** What the call was about, in one line. */
+  readonly preview: string
+}
+
+/** Runs a copy of the agent on the finished conversation. It asks the user nothing, and its messages are not kept. Returns its calls. */
 export async function runBackgroundTurn(
   { runId, messages, instruction, dispatch }: BackgroundTurn,
   context: FacetContext,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly BackgroundCall[]> {
   const opened = await openModelClient(context.options.model, context.services, { maxAttempts: 2, fallbacks: [] })
-  if (!opened.ok) return
+  if (!opened.ok) return []
   const parts = context.session()
   const history: readonly Message[] = [...messages, { role: "user", content: instruction, synthetic: "review" }]
   const recordCall = (call: BilledCall): Promise<void> => context.auxiliary.recordCall("background_review", call)
@@ -45,10 +53,15 @@ export async function runBackgroundTurn(
       signal,
     },
   )
+  const previews = new Map<string, string>()
+  const calls: BackgroundCall[] = []
   try {
-    const steps = runTurn(turn)
-    while ((await steps.next()).done !== true);
+    for await (const event of runTurn(turn)) {
+      if (event.type === "tool-start") previews.set(event.call.id, event.preview)
+      if (event.type === "tool-end") calls.push({ end: event, preview: previews.get(event.call.id) ?? "" })
+    }
   } finally {
     opened.value.close()
   }
+  return calls
 }

@@ -7,6 +7,7 @@ import type { DelegationLimits, SpawnAgentPort } from "../../toolkit/ports/spawn
 import type { ToolEntry } from "../../toolkit/tool.ts"
 import { resolveToolset } from "../../toolkit/toolsets.ts"
 import type { ToolText } from "../../agent/facet.ts"
+import type { RecoveredDelegations } from "../services/recover-delegations.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 
 /** Lets a session start sub-agents. A leaf cannot. Nothing is loaded before the first one, except after a crash. */
@@ -36,7 +37,8 @@ export async function delegationFacet(context: FacetContext): Promise<AppFacet |
   const port: SpawnAgentPort = {
     limits,
     refusal: () => {
-      if (subAgents.isPaused) return "the user has paused sub-agents (/agents resume continues). Do the work yourself"
+      if (subAgents.isPausedFor(limits.parentId))
+        return "the user has paused sub-agents (/agents resume continues). Do the work yourself"
       if (limits.depth >= limits.maxDepth)
         return `a sub-agent at depth ${limits.depth} cannot start others (delegation.max_spawn_depth is ${limits.maxDepth}). Do the work yourself`
       return undefined
@@ -47,11 +49,14 @@ export async function delegationFacet(context: FacetContext): Promise<AppFacet |
     },
     ...(canBackground ? { background: { dispatch: async (task) => (await loaded()).background.dispatch(task) } } : {}),
   }
-  const warnings = await leftByOthers(context)
+  const recovered = await leftByOthers(context)
   return {
     name: "delegation",
     ports: () => ({ spawnAgent: port }),
-    openingWarnings: () => warnings,
+    openingWarnings: () => recovered?.warnings ?? [],
+    openingWarningsShown: () => {
+      recovered?.shown()
+    },
     toolText: (entry) =>
       entry.role === "delegation"
         ? describeDelegation(entry, {
@@ -80,13 +85,20 @@ export async function delegationFacet(context: FacetContext): Promise<AppFacet |
 }
 
 /** What became of sub-agents of processes that have ended. Usually there is no such directory. */
-async function leftByOthers({ taskId, options, services, isPreview }: FacetContext): Promise<readonly string[]> {
-  if (isPreview || options.child !== undefined || !existsSync(services.home.file("delegations"))) return []
+async function leftByOthers(context: FacetContext): Promise<RecoveredDelegations | undefined> {
+  const { taskId, options, services, isPreview } = context
+  if (isPreview || options.child !== undefined || !existsSync(services.home.file("delegations"))) return undefined
   try {
     const { recoverDelegations } = await import("../services/recover-delegations.ts")
-    return await recoverDelegations({ taskId, isResumed: options.resume !== undefined }, services)
+    const session = {
+      taskId,
+      isResumed: options.resume !== undefined,
+      showsNotices: options.deliversNotices === true,
+    }
+    return await recoverDelegations(session, services)
   } catch (error) {
-    return [`What became of earlier sub-agents could not be found out: ${errorMessage(error)}.`]
+    const warning = `What became of earlier sub-agents could not be found out: ${errorMessage(error)}.`
+    return { warnings: [warning], shown: () => undefined }
   }
 }
 

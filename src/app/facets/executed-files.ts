@@ -15,7 +15,7 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
   const userHome = realPath(home.userHome)
   const writable = writableDirectories(root, { config, home }).map(realPath)
   const isHomeWritable = writable.some((directory) => userHome === directory || userHome.startsWith(`${directory}/`))
-  let repositories: Promise<Set<string>> | undefined
+  let knownDirectories: Promise<KnownDirectories> | undefined
   /** Found after the call had ended. */
   const late: string[] = []
   /** For the model, below the result of the call. */
@@ -31,7 +31,7 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
     name: "executed files",
     awaitingReply: async () => {
       if (!isInterruptedChecked) await checkEarlier()
-      await (repositories ??= knownRepositories(root))
+      await (knownDirectories ??= findKnown(root))
     },
     toolStarting: async (call) => {
       if (!isInterruptedChecked) await checkEarlier()
@@ -41,17 +41,19 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
         import("../../exec/sandbox/executed-files.ts"),
         import("../../exec/sandbox/interrupted-checks.ts"),
       ])
-      repositories ??= knownRepositories(root)
-      const known = repositories
+      knownDirectories ??= findKnown(root)
+      const known = knownDirectories
+      const { directories, repositories } = await known
       const files = recordExecutedFiles(home.path, {
         options: {
-          directories: [...new Set([root, realPath(workspace.cwd()), ...(await known)])],
+          directories: [...new Set([root, realPath(workspace.cwd()), ...directories, ...repositories])],
           opened: call.opened.map(realPath),
+          opensInstructions: call.opensInstructions,
           keepsNew: context.session().dispatch.permissions.profile === "full-auto" ? true : undefined,
           home: isHomeWritable ? { path: userHome, writable } : undefined,
         },
         root,
-        repositories: [...(await known)],
+        repositories: [...repositories],
       })
       return () => {
         const texts = files.check()
@@ -60,7 +62,7 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
         // Not awaited: a call does not take longer because of it.
         known
           .then(async (set) => {
-            late.push(...(await checkNewRepositories(root, set)))
+            late.push(...(await checkNewRepositories(root, set.repositories)))
             files.finished()
           })
           .catch((error: unknown) => {
@@ -74,11 +76,19 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
 }
 
 const HOW_TO_CREATE =
-  "[Commands cannot create files that other programs execute. If the user wants one, write it with a file tool, which asks the user.]"
+  "[Commands cannot create files that other programs execute or that agents follow. If the user wants one, write it with a file tool, which asks the user.]"
 
-async function knownRepositories(root: string): Promise<Set<string>> {
-  const { findRepositories } = await import("../../exec/sandbox/git-repositories.ts")
-  return new Set(await findRepositories(root))
+interface KnownDirectories {
+  /** Those with files that the sandbox protects. */
+  readonly directories: readonly string[]
+  /** Those of them that are repositories. Grows by the ones that are found later. */
+  readonly repositories: Set<string>
+}
+
+async function findKnown(root: string): Promise<KnownDirectories> {
+  const { findRepositories, isRepositoryDirectory } = await import("../../exec/sandbox/git-repositories.ts")
+  const directories = await findRepositories(root)
+  return { directories, repositories: new Set(directories.filter(isRepositoryDirectory)) }
 }
 
 function tellAll({ tell }: StartingCall, texts: readonly string[]): void {

@@ -8,14 +8,18 @@ import { contentText } from "../../protocol/message.ts"
 import type { ToolEntry } from "../../toolkit/tool.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 
-/** The external memory that `memory.provider` names; undefined when there is none or it cannot be used. */
+/** The external memory that `memory.provider` names; undefined when there is none. */
 export async function memoryProviderFacet(context: FacetContext): Promise<AppFacet | undefined> {
-  const host = context.isPreview ? undefined : await openHost(context)
-  if (host === undefined) return undefined
+  const opened = context.isPreview ? undefined : await openHost(context)
+  if (opened === undefined) return undefined
+  const { host, warning } = opened
+  const openingWarnings = (): readonly string[] => (warning === undefined ? [] : [warning])
+  if (host === undefined) return { name: "memory provider", openingWarnings }
   const { options } = context
   let turns = 0
   return {
     name: `memory provider ${host.name}`,
+    openingWarnings,
     tools: () => host.tools.map((tool) => toolEntry(host.name, tool)),
     promptLayers: () => Promise.resolve([{ tier: "volatile", name: "external memory", text: host.promptBlock() }]),
     beforeTurn: async ({ text, model, signal }) => {
@@ -49,14 +53,21 @@ export async function memoryProviderFacet(context: FacetContext): Promise<AppFac
   }
 }
 
-async function openHost({ taskId, options, services }: FacetContext): Promise<MemoryProviderHost | undefined> {
+interface OpenedHost {
+  /** Undefined when the provider cannot be used, which `warning` explains. */
+  readonly host?: MemoryProviderHost
+  readonly warning?: string
+}
+
+async function openHost({ taskId, options, services }: FacetContext): Promise<OpenedHost | undefined> {
   const { config, home, clock, log, memoryProviders, registry } = services
   const configured = config.get("memory.provider")
   if (configured === "") return undefined
   const memoryProvider = memoryProviders.find(({ name }) => name === configured)
   if (memoryProvider === undefined) {
-    log.warning(`there is no memory provider "${configured}"; memory.provider is ignored`)
-    return undefined
+    const warning = `no plugin provides the memory "${configured}" that memory.provider names; only the files of the home are used`
+    log.warning(warning)
+    return { warning }
   }
   const { createMemoryProviderHost } = await import("../../knowledge/memory/memory-provider-host.ts")
   const host = createMemoryProviderHost({
@@ -74,8 +85,8 @@ async function openHost({ taskId, options, services }: FacetContext): Promise<Me
     },
   })
   const start = await host.initialize()
-  if (start.kind !== "ready") log.warning(start.message)
-  return start.kind === "ready" || start.kind === "late" ? host : undefined
+  if (start.kind === "ready") return { host }
+  return start.kind === "late" ? { host, warning: start.message } : { warning: start.message }
 }
 
 const MAX_PREVIEW_CHARS = 200

@@ -6,7 +6,7 @@ const PROBE_MS = 6000
 
 /**
  * Informs the user once that commands run without a sandbox: when the session opens if bubblewrap is missing, and before the first command if it
- * does not work. `hermes doctor` and `hermes status` always say it.
+ * does not work, or on another system than Linux. `hermes doctor` and `hermes status` always say it.
  */
 export function sandboxNoticeFacet({ workspace, services, isPreview }: FacetContext): AppFacet | undefined {
   const { config, environment } = services
@@ -23,7 +23,8 @@ export function sandboxNoticeFacet({ workspace, services, isPreview }: FacetCont
   return {
     name: "sandbox notice",
     promptLayers: async () => {
-      if (process.platform === "linux" && findTrustedProgram("bwrap", path) !== undefined) return []
+      // Elsewhere, finding out takes long: the first command loads what the sandbox needs anyway.
+      if (process.platform !== "linux" || findTrustedProgram("bwrap", path) !== undefined) return []
       const reason = await reasonNow()
       if (reason === undefined) return []
       state = "shown"

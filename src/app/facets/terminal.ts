@@ -17,7 +17,9 @@ export function terminalFacet(context: FacetContext): AppFacet {
 }
 
 const PROBE_MS = 6000
-const WRITE_DENIED = /Read-only file system|\bEROFS\b/u
+/** Seatbelt has no read-only disk: it refuses the call. */
+const WRITE_DENIED =
+  process.platform === "darwin" ? /Operation not permitted|\bEPERM\b/u : /Read-only file system|\bEROFS\b/u
 const NO_NETWORK =
   /could not resolve host|temporary failure in name resolution|name or service not known|network is unreachable|\bEAI_AGAIN\b|\bENETUNREACH\b/iu
 
@@ -39,13 +41,13 @@ function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefi
   })
   const notes = [
     { sign: PROTECTED, text: PROTECTED_NOTE },
+    { sign: SOCKET_REFUSED, text: SOCKET_NOTE },
     {
       sign: WRITE_DENIED,
       text:
         `[Commands run in a sandbox and may write only to ${writable} and the caches of package managers. Work there, or ask the user ` +
         "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off.]",
     },
-    { sign: SOCKET_REFUSED, text: SOCKET_NOTE },
   ]
   return async ({ entry, error = "" }) => {
     if (entry?.provenance !== "command") return undefined

@@ -31,7 +31,7 @@ export async function attachFile(
   context: PathContext,
 ): Promise<Result<Attachment>> {
   const { fileReader } = context.tools
-  if (fileReader === undefined) return fail("this session cannot read files")
+  if (fileReader === undefined) return fail("this session cannot read files, because the file toolset is not enabled")
   const found = await pathInside(path, context)
   if (!found.ok) return found
   const first = lines?.first ?? 1
@@ -56,7 +56,7 @@ export async function attachFile(
 
 export async function attachFolder(path: string, context: PathContext): Promise<Result<Attachment>> {
   const { fileSearch } = context.tools
-  if (fileSearch === undefined) return fail("this session cannot list files")
+  if (fileSearch === undefined) return fail("this session cannot list files, because the file toolset is not enabled")
   const found = await pathInside(path, context)
   if (!found.ok) return found
   const facts = await context.workspace.files.stat(context.workspace.files.resolve(found.value))

@@ -26,7 +26,8 @@ export async function attachUrl(address: string, context: UrlContext): Promise<R
   const { environment, signal, allowsPrivate = () => false } = context
   const url = URL.parse(address.includes("://") ? address : `https://${address}`)
   if (url === null) return fail("it is not an address")
-  if (url.username !== "" || url.password !== "") return fail("an address with a password is not fetched")
+  if (url.username !== "" || url.password !== "")
+    return fail("an address with a user name or password is not fetched; leave them out")
   const guarded = createGuardedFetch({
     environment,
     allowsPrivate,

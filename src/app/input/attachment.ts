@@ -21,16 +21,18 @@ export async function callForFields(
   tool: string,
   args: Readonly<Record<string, unknown>>,
 ): Promise<Result<Readonly<Record<string, unknown>>, CallFailure>> {
-  const { outcome, text } = await calls.call(tool, args)
+  const { outcome, text, refusal } = await calls.call(tool, args)
   const parsed = parseJson(text)
   const fields = isRecord(parsed) ? parsed : { text }
   const error = stringField(fields, "error") ?? ""
   if (outcome === "ok" && error === "") return ok(fields)
-  return fail({ reason: error === "" ? `the call was ${outcome}` : error, fields })
+  if (refusal !== undefined) return fail({ reason: refusal.reason, isDeniedByUser: refusal.by === "user", fields })
+  return fail({ reason: error === "" ? `the call was ${outcome}` : error, isDeniedByUser: false, fields })
 }
 
 export interface CallFailure {
   readonly reason: string
+  readonly isDeniedByUser: boolean
   readonly fields: Readonly<Record<string, unknown>>
 }
 

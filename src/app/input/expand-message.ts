@@ -1,7 +1,8 @@
 import { assertNever } from "../../base/assert-never.ts"
 import { compactCount } from "../../base/compact-count.ts"
-import { fail } from "../../base/result.ts"
+import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { asSentence } from "../../base/sentence.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { Home } from "../../config/home.ts"
 import type { SessionStore } from "../../state/store.ts"
@@ -14,7 +15,7 @@ import { attachSession } from "./attach-session.ts"
 import { attachUrl } from "./attach-url.ts"
 import type { UrlContext } from "./attach-url.ts"
 import { callForFields } from "./attachment.ts"
-import type { Attachment } from "./attachment.ts"
+import type { Attachment, CallFailure } from "./attachment.ts"
 import { ATTACHED_OPENING } from "./attached-opening.ts"
 import { expandPastes } from "./expand-pastes.ts"
 import { parseReferences } from "./parse-references.ts"
@@ -67,9 +68,10 @@ export async function expandMessage(typed: string, context: ExpansionContext): P
   for (const marker of rest.matchAll(COMMAND_MARKER)) {
     addText(rest.slice(from, marker.index))
     const command = commands[Number(marker[1])]?.command ?? ""
-    const { output, warning } = await runInline(command, context)
-    pieces.push(output)
-    if (warning !== undefined) warnings.push(warning)
+    const ran = await runInline(command, context)
+    if (!ran.ok) return { kind: "refused", reason: ran.error }
+    pieces.push(ran.value.output)
+    if (ran.value.warning !== undefined) warnings.push(ran.value.warning)
     from = marker.index + marker[0].length
   }
   addText(rest.slice(from))
@@ -111,25 +113,28 @@ function cleaned(text: string): string {
 
 const INLINE_TIMEOUT_SECONDS = 60
 
+/** Runs a command of a message. Without its output the message would say something else, so the error says why there is none. */
 async function runInline(
   command: string,
   { calls, tools, root }: ExpansionContext,
-): Promise<{ readonly output: string; readonly warning?: string }> {
+): Promise<Result<{ readonly output: string; readonly warning?: string }>> {
   const shown = ellipsize(command, 80)
-  const missing = "this session cannot run commands"
-  const ran =
-    tools.shell === undefined
-      ? fail({ reason: missing, fields: {} })
-      : await callForFields(calls, tools.shell, { command, timeout: INLINE_TIMEOUT_SECONDS, workdir: root })
-  if (!ran.ok) {
-    const { reason } = ran.error
-    return { output: `[not run: ${reason}]`, warning: `The command ${shown} was not run: ${reason}` }
-  }
+  if (tools.shell === undefined) return fail(`${NO_SHELL} Remove {!${shown}} from the message.`)
+  const args = { command, timeout: INLINE_TIMEOUT_SECONDS, workdir: root }
+  const ran = await callForFields(calls, tools.shell, args)
+  if (!ran.ok) return fail(notRun(`{!${shown}}`, ran.error))
   const { output, exit_code: code } = ran.value
   const text = defuseSteerMarkers(typeof output === "string" ? output : "")
   return code === 0
-    ? { output: text }
-    : { output: text, warning: `The command ${shown} ended with exit code ${String(code)}` }
+    ? ok({ output: text })
+    : ok({ output: text, warning: `The command ${shown} ended with exit code ${String(code)}` })
+}
+
+export const NO_SHELL = "This session cannot run commands: the terminal toolset is not enabled."
+
+/** Says to the user why a command of theirs has no output. */
+export function notRun(shown: string, { reason, isDeniedByUser }: CallFailure): string {
+  return isDeniedByUser ? `You denied ${shown}.` : asSentence(`${shown} was not run: ${reason}`)
 }
 
 interface Block {

@@ -1,4 +1,4 @@
-import { lstatSync, readFileSync } from "node:fs"
+import { lstatSync, readFileSync, rmSync } from "node:fs"
 import { basename, dirname } from "node:path"
 
 import { errorCode, explainSystemError } from "../../base/system-error.ts"
@@ -26,4 +26,10 @@ export function expandPastes(
     }
   })
   return { text, warnings }
+}
+
+/** Deletes the pasted texts that a message names. They are of no use to a message that was not kept. */
+export function removePastes(message: string, home: Home): void {
+  for (const [, path = ""] of message.matchAll(PASTE_TOKEN))
+    if (dirname(path) === home.file("pastes")) rmSync(path, { force: true })
 }

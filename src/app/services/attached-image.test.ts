@@ -42,7 +42,7 @@ test("the type comes from the header, not from the file name", async () => {
   })
   const results = [await read("text.png"), await read("gone.png"), await read(".")]
   expect(results.map((result) => (result.ok ? "" : result.error.replaceAll(home.workdir, "…")))).toEqual([
-    "…/text.png is not a PNG, JPEG, GIF or WebP image",
+    "…/text.png is not a PNG, JPEG, GIF or WebP image; convert it to one of them",
     "…/gone.png does not exist",
     "… is not a file",
   ])

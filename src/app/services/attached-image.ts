@@ -36,7 +36,7 @@ export async function readAttachedImage(typedPath: string, context: PathContext)
     }
     const bytes = await readFile(path)
     const image = readImageHeader(bytes)
-    if (image === undefined) return fail(`${path} is not a PNG, JPEG, GIF or WebP image`)
+    if (image === undefined) return fail(`${path} is not a PNG, JPEG, GIF or WebP image; convert it to one of them`)
     const url = `data:${mediaTypeOf(image)};base64,${bytes.toString("base64")}`
     const { width, height } = image
     return ok({ name: basename(path), part: { type: "image_url", image_url: { url } }, width, height })

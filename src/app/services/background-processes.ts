@@ -1,15 +1,22 @@
+import { existsSync } from "node:fs"
+
 import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
 import type { Redactor } from "../../base/redact.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import type { Home } from "../../config/home.ts"
 import type { ProcessRegistry } from "../../exec/background/process-registry.ts"
+import type { ProcessView } from "../../exec/background/process-view.ts"
 
 /** The background processes of an app. On first use it looks for processes that a killed Hermes left running. */
 export interface BackgroundProcesses {
   open(): Promise<ProcessRegistry>
   /** How many are running, of those that this app knows of. */
   running(): number
+  /** Those that this app knows of. */
+  list(): readonly ProcessView[]
+  /** Those that outlived a killed Hermes. The registry is not opened for it. */
+  survivors(): Promise<readonly { readonly command: string; readonly pid: number }[]>
   /** The next notice for a session; undefined when there is none. */
   takeNotice(owner: string): string | undefined
   /** Resolves when there is one, or when the signal aborts. */
@@ -46,7 +53,14 @@ export function createBackgroundProcesses(options: {
   }
   return {
     open: () => (opening ??= create()),
+    list: () => opened?.list() ?? [],
     running: () => opened?.list().filter(({ state }) => state.status === "running").length ?? 0,
+    survivors: async () => {
+      const file = home.file("processes.json")
+      if (opened !== undefined || !existsSync(file)) return []
+      const { findSurvivors } = await import("../../exec/background/process-file.ts")
+      return findSurvivors(file).map(({ command, pid }) => ({ command: redactor.redact(command), pid }))
+    },
     takeNotice: (owner) => opened?.notices.take(owner),
     waitForNotice: async (owner, signal) => {
       // If a turn opens the registry in the meantime, the caller waits again when that turn has ended.

@@ -31,7 +31,7 @@ const RECORD = z.object({
   summary: z.string().optional(),
   /** The whole result of a delegation in the background, as JSON text. */
   result: z.string().optional(),
-  /** The user was told about it after the process had ended. */
+  /** It was reported to the user after the process had ended. */
   reported: z.boolean(),
   /** The conversation has received the result. */
   delivered: z.boolean(),
@@ -47,8 +47,8 @@ export interface DelegationRecords {
   remove(id: string): void
   /** Oldest first; files that cannot be read are left out. */
   list(): readonly DelegationRecord[]
-  /** Removes files that are no records and returns their names. */
-  removeDamaged(): readonly string[]
+  /** The names of files that are no records. */
+  damaged(): readonly string[]
 }
 
 const MAX_RECORD_BYTES = 4_000_000
@@ -75,11 +75,7 @@ export function openDelegationRecords(home: Home): DelegationRecords {
   return {
     list,
     remove,
-    removeDamaged: () => {
-      const damaged = namesIn(home).filter((name) => readRecord(home.file(DELEGATIONS_DIRECTORY, name)) === undefined)
-      for (const name of damaged) remove(name.slice(0, -".json".length))
-      return damaged
-    },
+    damaged: () => namesIn(home).filter((name) => readRecord(home.file(DELEGATIONS_DIRECTORY, name)) === undefined),
     write: (record) => {
       makeDirectories(home.file(DELEGATIONS_DIRECTORY))
       writeFileAtomic(pathOf(record.id), JSON.stringify(record))

@@ -4,7 +4,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import type { Catalog, CatalogModel } from "../../llm/catalog/catalog.ts"
 import { parseModelArgument, toolUseWarning, type ModelArgument } from "../../llm/catalog/model-names.ts"
 import type { ResolvedModelName } from "../../llm/catalog/resolve-model-name.ts"
-import type { ChosenModel } from "../../llm/choose-model.ts"
+import type { ChosenModel, ModelChoiceFailure } from "../../llm/choose-model.ts"
 import type { App } from "../app.ts"
 import { isProvider, resolveTypedModel } from "./resolve-model.ts"
 
@@ -41,24 +41,29 @@ export async function findModelFacts(provider: string, model: string): Promise<M
   return (await openCatalog()).find(provider, model)
 }
 
-/** Resolves the typed words to a model that can be used here. Fails with the reason: an unknown name, a missing key, … */
+/** Why a model cannot be used: an unknown name, a missing key, … */
+export interface SwitchRefusal {
+  readonly message: string
+  /** The provider whose key is missing. */
+  readonly needsKeyOf?: string
+}
+
+/** Resolves the typed words to a model that can be used here. */
 export async function prepareModelSwitch(
   words: Pick<ModelArgument, "model" | "provider">,
   context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
-): Promise<Result<ModelSwitch>> {
+): Promise<Result<ModelSwitch, SwitchRefusal>> {
   const { app, currentProvider, signal } = context
   const resolved = await selectModel(words, { app, currentProvider, signal })
   if (!resolved.ok) return resolved
-  const chosen = app.chooseModel(resolved.value.selection)
-  if (!chosen.ok) {
-    const fix = chosen.error.code === "missing_key" ? ", or run `hermes model`, which asks for it" : ""
-    return fail(`${chosen.error.message}${fix}`)
-  }
+  const { selection } = resolved.value
+  const chosen = app.chooseModel(selection)
+  if (!chosen.ok) return fail(refusalOf(chosen.error, selection.provider))
   const { runtime } = chosen.value
   const catalog = await openCatalog()
   const facts = catalog.find(runtime.provider, runtime.model)
   const unlisted = facts === undefined ? await checkUnlistedName(chosen.value, catalog, { app, signal }) : ok(undefined)
-  if (!unlisted.ok) return unlisted
+  if (!unlisted.ok) return fail({ message: unlisted.error })
   return ok({
     chosen: chosen.value,
     facts,
@@ -71,6 +76,10 @@ export async function prepareModelSwitch(
   })
 }
 
+function refusalOf({ code, message }: ModelChoiceFailure, provider: string | undefined): SwitchRefusal {
+  return code === "missing_key" && provider !== undefined ? { message, needsKeyOf: provider } : { message }
+}
+
 async function openCatalog(): Promise<Catalog> {
   const { loadCatalog } = await import("../../llm/catalog/catalog.ts")
   return await loadCatalog()
@@ -80,10 +89,11 @@ async function openCatalog(): Promise<Catalog> {
 async function selectModel(
   words: Pick<ModelArgument, "model" | "provider">,
   context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
-): Promise<Result<ResolvedModelName>> {
+): Promise<Result<ResolvedModelName, SwitchRefusal>> {
   const { app, currentProvider: current } = context
   const resolved = await resolveTypedModel(words, { current, app, mayChangeProvider: true })
-  if (!resolved.ok || resolved.value.selection.model !== undefined) return resolved
+  if (!resolved.ok) return fail({ message: resolved.error })
+  if (resolved.value.selection.model !== undefined) return resolved
   const { selection, notice } = resolved.value
   const model = await findOnlyModel(selection.provider ?? "", context)
   return model.ok ? ok({ selection: { ...selection, model: model.value }, notice }) : model
@@ -92,19 +102,18 @@ async function selectModel(
 async function findOnlyModel(
   provider: string,
   { app, signal }: { readonly app: ModelApp; readonly signal: AbortSignal },
-): Promise<Result<string>> {
+): Promise<Result<string, SwitchRefusal>> {
   const configured = app.config.lookup(`providers.${provider.replace(/^custom:/i, "")}`)
   const preset = isRecord(configured) ? (configured["default_model"] ?? configured["model"]) : undefined
   if (typeof preset === "string" && preset !== "") return ok(preset)
   const chosen = app.chooseModel({ provider, model: "any" })
-  if (!chosen.ok) return fail(chosen.error.message)
+  if (!chosen.ok) return fail(refusalOf(chosen.error, provider))
   const listed = await app.refreshModels(chosen.value, signal)
-  if (!listed.ok) return fail(`${provider} ${listed.error}; name the model as well`)
+  if (!listed.ok) return fail({ message: `${provider} ${listed.error}; name the model as well` })
   const [first, ...others] = listed.value
-  if (first === undefined) return fail(`${provider} has no models`)
-  return others.length === 0
-    ? ok(first.id)
-    : fail(`${provider} has several models; name one: ${shortList(listed.value.map(({ id }) => id))}`)
+  if (first === undefined) return fail({ message: `${provider} has no models` })
+  if (others.length === 0) return ok(first.id)
+  return fail({ message: `${provider} has several models; name one: ${shortList(listed.value.map(({ id }) => id))}` })
 }
 
 /** For a name outside the catalogue the endpoint's own list decides, if there is one. Returns a warning, or fails. */

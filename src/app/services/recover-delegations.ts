@@ -7,37 +7,54 @@ import { hasEnded, openDelegationRecords } from "./delegation-records.ts"
 import type { DelegationRecord, DelegationRecords } from "./delegation-records.ts"
 import type { Services } from "./services.ts"
 
+export interface RecoveredDelegations {
+  /** Sentences for the user. */
+  readonly warnings: readonly string[]
+  /** The warnings were shown. A session that ends, or is killed, before its first run leaves them to the next one. */
+  shown(): void
+}
+
 /**
  * Finds out what became of the sub-agents of processes that have ended: each is reported once to the user of the next start, and to the
- * conversation that started it when that is resumed. Returns sentences for the user.
+ * conversation that started it when that is resumed.
  */
 export async function recoverDelegations(
-  session: { readonly taskId: SessionId; readonly isResumed: boolean },
+  session: { readonly taskId: SessionId; readonly isResumed: boolean; readonly showsNotices: boolean },
   services: Services,
-): Promise<readonly string[]> {
+): Promise<RecoveredDelegations> {
   const records = openDelegationRecords(services.home)
-  const ended = records.list().filter((record) => hasEnded(record))
-  const warnings = records
-    .removeDamaged()
-    .map((name) => `The record ${name} of a sub-agent is damaged and was removed; what became of it is not known.`)
-  for (const found of ended) {
-    let record = found
-    if (record.status === "running") {
-      record = { ...record, status: "interrupted", ended_at: epochSeconds(services.clock) }
-      if (record.child_session_id !== undefined) await killLeftovers(record.child_session_id, services)
-    }
-    if (record.task !== undefined) {
-      warnings.push(taskLine(record))
-      records.remove(record.id)
-      continue
-    }
-    if (!record.reported && !record.delivered) warnings.push(reportLine(record))
-    record = { ...record, reported: true }
-    save(record, records, services)
-    if (session.isResumed && record.parent_session_id === session.taskId && !record.delivered)
-      deliver(record, { owner: session.taskId, records, services })
+  const damaged = records.damaged()
+  const warnings = damaged.map(
+    (name) => `The record ${name} of a sub-agent is damaged and was removed; what became of it is not known.`,
+  )
+  const reported = new Set<string>()
+  for (const found of records.list().filter((record) => hasEnded(record))) {
+    const record = await endedRecord(found, services)
+    if (record !== found) save(record, records, services)
+    if (record.delivered) continue
+    const isOwn = session.isResumed && record.task === undefined && record.parent_session_id === session.taskId
+    if (isOwn) deliver(record, { owner: session.taskId, records, services })
+    // The user sees the notice as well.
+    if (record.reported || (isOwn && session.showsNotices)) continue
+    warnings.push(record.task === undefined ? reportLine(record) : taskLine(record))
+    reported.add(record.id)
   }
-  return warnings
+  const shown = (): void => {
+    for (const name of damaged) records.remove(name.slice(0, -".json".length))
+    // Read again: a delivery may have changed or removed a record in the meantime.
+    for (const record of records.list().filter(({ id }) => reported.has(id))) {
+      if (record.task === undefined) save({ ...record, reported: true }, records, services)
+      else records.remove(record.id)
+    }
+  }
+  return { warnings, shown }
+}
+
+/** The record with the end that it could not write itself. Ends what the sub-agent has left running. */
+async function endedRecord(record: DelegationRecord, services: Services): Promise<DelegationRecord> {
+  if (record.status !== "running") return record
+  if (record.child_session_id !== undefined) await killLeftovers(record.child_session_id, services)
+  return { ...record, status: "interrupted", ended_at: epochSeconds(services.clock) }
 }
 
 /** What the sub-agent has left running: in the sandbox nothing, without it commands in the foreground and in the background. */
@@ -71,7 +88,7 @@ export function deliver(record: DelegationRecord, { owner, records, services }: 
     owner,
     text: noticeText(record),
     delivered: () => {
-      if (record.background) save({ ...record, delivered: true }, records, services)
+      if (record.background) save({ ...record, reported: true, delivered: true }, records, services)
       else records.remove(record.id)
     },
   })

@@ -1,7 +1,7 @@
 import { ok, type Result } from "../../base/result.ts"
 import { builtInAliases } from "../../llm/catalog/model-names.ts"
 import type { ResolvedModelName } from "../../llm/catalog/resolve-model-name.ts"
-import type { ModelSelection } from "../../llm/choose-model.ts"
+import type { ChosenModel, ModelSelection } from "../../llm/choose-model.ts"
 import type { App } from "../app.ts"
 
 /**
@@ -15,4 +15,10 @@ export async function resolveStartupModel(app: App, selection: ModelSelection): 
   if (!isOther && !builtInAliases().includes(defaultModel.toLowerCase())) return ok({ selection, notice: undefined })
   const { resolveModelOption } = await import("./resolve-model.ts")
   return await resolveModelOption({ model: defaultModel, ...selection }, app)
+}
+
+/** For a conversation that is opened although its settings name no model that can be used: the user chooses one there. */
+export async function modelWithProblem(problem: string): Promise<ChosenModel> {
+  const { noModel } = await import("../../llm/no-model.ts")
+  return noModel(problem)
 }

@@ -42,6 +42,10 @@ export interface SubAgents {
   /** No sub-agent may be started. */
   readonly isPaused: boolean
   setPaused(paused: boolean): void
+  /** Keeps one that runs, and all below it, from starting others. Returns false when it is not running. */
+  pauseBranch(id: string, paused: boolean): boolean
+  /** Whether the sub-agent with this id, or a conversation (null), may start none. */
+  isPausedFor(id: string | null): boolean
   /** The current state as a tree, oldest first. */
   tree(): readonly SubAgentNode[]
   /** Ends one and everything that it started. Returns false when it is not running. */
@@ -82,6 +86,7 @@ export function createSubAgents(): SubAgents {
   const waiters = new Set<() => void>()
   let notices: readonly DelegationNotice[] = []
   let isPaused = false
+  const pausedBranches = new Set<string>()
   const running = () => [...records.values()].filter(({ current }) => current.status === "running")
   const prune = (): void => {
     const ended = [...records.values()].filter(({ current }) => current.status !== "running")
@@ -102,6 +107,19 @@ export function createSubAgents(): SubAgents {
     },
     setPaused: (paused) => {
       isPaused = paused
+      if (!paused) pausedBranches.clear()
+    },
+    pauseBranch: (id, paused) => {
+      if (!running().some(({ current }) => current.id === id)) return false
+      if (paused) pausedBranches.add(id)
+      else pausedBranches.delete(id)
+      return true
+    },
+    isPausedFor: (id) => {
+      if (isPaused) return true
+      for (let at = id; at !== null; at = records.get(at)?.current.parentId ?? null)
+        if (pausedBranches.has(at)) return true
+      return false
     },
     tree: () => nodesBelow(null),
     stop: (id) => {

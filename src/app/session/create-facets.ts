@@ -10,11 +10,13 @@ export interface CreatedFacets {
   readonly combined: Facets
   readonly ports: ToolPorts
   readonly abilities: Partial<SessionAbilities>
-  /** For the user, shown with the first run. */
+  /** For the user, shown before or with the first run. */
   readonly warnings: readonly string[]
   wrapModel(model: ModelClient): ModelClient
   /** Call it once the session is open. */
   opened(): void
+  /** Call it once the warnings were shown. */
+  readonly warningsShown: () => void
 }
 
 /** Creates the facets of a session in list order. */
@@ -43,14 +45,21 @@ export async function createFacets(
     warnings: list.flatMap((facet) => facet.openingWarnings?.() ?? []),
     wrapModel: (model) => list.reduce((wrapped, facet) => facet.wrapModel?.(wrapped) ?? wrapped, model),
     opened: () => {
-      for (const facet of list) {
-        try {
-          facet.opened?.()
-        } catch (error) {
-          given.services.log.warning(`${facet.name} failed in opened: ${errorMessage(error)}`)
-        }
-      }
+      callEach("opened")
     },
+    warningsShown: () => {
+      callEach("openingWarningsShown")
+    },
+  }
+
+  function callEach(what: "opened" | "openingWarningsShown"): void {
+    for (const facet of list) {
+      try {
+        facet[what]?.()
+      } catch (error) {
+        given.services.log.warning(`${facet.name} failed in ${what}: ${errorMessage(error)}`)
+      }
+    }
   }
 }
 

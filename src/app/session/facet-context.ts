@@ -1,6 +1,7 @@
 import type { Result } from "../../base/result.ts"
 import type { SessionFacet } from "../../agent/facet.ts"
 import type { Facets } from "../../agent/facets.ts"
+import type { IterationBudget } from "../../agent/iteration-budget.ts"
 import type { TurnParts } from "../../agent/turn.ts"
 import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
 import type { Workspace } from "../../exec/workspace.ts"
@@ -16,6 +17,7 @@ import type { Services } from "../services/services.ts"
 import type { AuxiliaryModel } from "./auxiliary-model.ts"
 import type { OpenSessionOptions } from "./session-options.ts"
 import type { SessionJournal } from "./session-journal.ts"
+import type { UserNotes } from "./user-notes.ts"
 import type { SkillCommands } from "./skill-commands.ts"
 import type { SessionSpending } from "./session-spending.ts"
 
@@ -25,8 +27,10 @@ export type FacetFactory = (context: FacetContext) => AppFacet | undefined | Pro
 export interface AppFacet extends SessionFacet {
   /** Called when the session is open: `FacetContext.session()` may be used from here on. Not called for a prompt preview. */
   opened?(): void
-  /** Sentences for the user, shown with the first run. */
+  /** Sentences for the user, shown before or with the first run. */
   openingWarnings?(): readonly string[]
+  /** The opening warnings were shown. A session that ends before that leaves what is worth repeating to the next one. */
+  openingWarningsShown?(): void
   /** Observes the requests of the session. */
   wrapModel?(model: ModelClient): ModelClient
   /** Abilities for surfaces. */
@@ -40,6 +44,7 @@ export interface SessionAbilities {
   readonly skills: SkillCommands
   readonly mcp: McpControl
   readonly startTask: StartTask
+  readonly userNotes: UserNotes
 }
 
 /** Starts a task in a session of its own, which works while this one goes on. The error is a sentence. */
@@ -67,6 +72,8 @@ export interface FacetContext {
 export interface OpenSessionParts extends TurnParts {
   readonly spending: SessionSpending
   readonly journal: SessionJournal
+  /** The iterations of the running turn. */
+  readonly turnBudget: { current: IterationBudget | undefined }
   /** The model that answers now. */
   readonly chosenModel: () => ChosenModel
   /** Declared and deferred tools. */

@@ -3,27 +3,34 @@ import { errorMessage } from "../../base/system-error.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
 import type { Services } from "../services/services.ts"
 
+export interface SelectedEngine {
+  readonly engine: ContextEngine
+  /** For the user: why another engine than the configured one is used. */
+  readonly warning?: string
+}
+
 /** The engine that `context.engine` names. A plugin's engine that cannot be created or is unknown is replaced by the built-in one. */
 export function selectedEngine(
   builtin: ContextEngine,
   { runtime }: ChosenModel,
   { config, log, plugins }: Services,
-): ContextEngine {
+): SelectedEngine {
   const name = config.get("context.engine")
-  if (name === "compressor") return builtin
+  if (name === "compressor") return { engine: builtin }
+  const instead = (problem: string): SelectedEngine => {
+    const warning = `${problem}; the built-in one is used`
+    log.warning(warning)
+    return { engine: builtin, warning }
+  }
   const [found, ...others] =
     plugins?.loaded.all().flatMap(({ contextEngines }) => contextEngines.filter((engine) => engine.name === name)) ?? []
   if (others.length > 0) log.warning(`more than one plugin provides the context engine ${name}; the first one is used`)
-  if (found === undefined) {
-    log.warning(`there is no context engine "${name}"; the built-in one is used`)
-    return builtin
-  }
+  if (found === undefined) return instead(`no plugin provides the context engine "${name}" that context.engine names`)
   try {
     const { provider, model, contextLength } = runtime
-    return guarded(found.create({ model: { provider, model, contextLength } }), builtin, log)
+    return { engine: guarded(found.create({ model: { provider, model, contextLength } }), builtin, log) }
   } catch (error) {
-    log.warning(`the context engine ${name} could not be created: ${errorMessage(error)}; the built-in one is used`)
-    return builtin
+    return instead(`the context engine ${name} could not be created: ${errorMessage(error)}`)
   }
 }
 

@@ -67,7 +67,7 @@ export function createSessionCompression(source: CompressionSource, services: Se
     newestResultOnly: (tool) => dispatch.tools.get(tool)?.newestResultOnly === true,
     ...(feasible.thresholdCap === undefined ? {} : { thresholdCap: feasible.thresholdCap }),
   })
-  const engine = selectedEngine(builtin, source.model, services)
+  const { engine, warning } = selectedEngine(builtin, source.model, services)
   const catchUp: CompressionParts["catchUp"] = async function* (turn) {
     const stored = await source.journal.catchUp(turn)
     if (stored === undefined) return false
@@ -99,7 +99,7 @@ export function createSessionCompression(source: CompressionSource, services: Se
       log.error(fault)
     },
   })
-  return { compression, catchUp, warnings: feasible.warning === undefined ? [] : [feasible.warning] }
+  return { compression, catchUp, warnings: [feasible.warning, warning].filter((text) => text !== undefined) }
 }
 
 /** Checks that the window of a configured summary model is large enough for what it will have to read. */

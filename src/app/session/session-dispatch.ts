@@ -82,7 +82,7 @@ export function createDispatchSession(source: DispatchSource, services: Services
       overrides: numberEntries(config.get("tool_results.overrides")),
     },
     permissions,
-    shell: createShellMemory(),
+    shell: options.child?.shell ?? createShellMemory(),
     walls: async () => {
       const { workspaceWalls } = await import("../permissions/session-walls.ts")
       const hasCheckpoints = workspace.kind === "local" && (options.checkpoints ?? config.get("checkpoints.enabled"))

@@ -1,3 +1,5 @@
+import type { ShellMemory } from "../../agent/dispatch/shell-memory.ts"
+import type { IterationBudget } from "../../agent/iteration-budget.ts"
 import type { Origin } from "../../agent/origin.ts"
 import type { Permissions } from "../../agent/permissions.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
@@ -52,6 +54,10 @@ export interface ChildSession {
   /** The task of the user's conversation, whose workspace it shares. */
   readonly rootTaskId: SessionId
   readonly permissions: Permissions
+  /** Knows what the commands of the parent did to files. */
+  readonly shell: ShellMemory
+  /** Set where its iterations count for the turn that waits for it. */
+  readonly parentBudget?: IterationBudget
   /** Counts for the parent as well. */
   readonly spending: SessionSpending
   readonly prompt: string

@@ -22,6 +22,7 @@ export interface SessionParts extends OpenSessionParts {
   readonly facts: SessionFacts
   /** For the user, emitted with the first run. */
   readonly openingWarnings: readonly string[]
+  readonly openingWarningsShown: () => void
   /** For the model, sent with the first message. */
   readonly openingNote: string | undefined
   readonly todo: () => readonly TodoItem[]
@@ -47,6 +48,8 @@ export interface SessionFacts extends Omit<RunStart, "type"> {
   readonly movedFrom?: string
   /** The name of the personality that the model has been given. */
   readonly personality?: string
+  /** Why there is no model to answer: a clause that names the fix. */
+  readonly modelProblem?: string
   /** Why the conversation is not saved, if the store could not be opened. */
   readonly unsaved?: string
 }

@@ -95,7 +95,7 @@ async function resume(
   try {
     return await loadResumedSession(options.resume, store, services.home)
   } catch (error) {
-    return fail(`the session cannot be resumed: ${errorMessage(error)}`)
+    return fail(`the session cannot be resumed: ${errorMessage(error)}; \`hermes doctor\` checks the database`)
   }
 }
 

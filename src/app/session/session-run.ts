@@ -1,4 +1,5 @@
 import { epochSeconds } from "../../base/clock.ts"
+import { asSentence } from "../../base/sentence.ts"
 import { scrubSurrogates } from "../../base/text.ts"
 import { runTurn } from "../../agent/loop.ts"
 import { partialReplyNote } from "../../agent/partial-reply.ts"
@@ -30,6 +31,7 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
     yield { type: "status", kind: "warning", text: `This conversation is not saved: ${facts.unsaved}` }
   }
   for (const text of run.current.warnings) yield { type: "status", kind: "warning", text }
+  if (run.current.warnings.length > 0) parts.openingWarningsShown()
   let end: TurnEnd
   let planPath: string | undefined
   try {
@@ -146,11 +148,14 @@ function notesOf(end: TurnEnd, { footers, facets }: SessionParts): readonly stri
 async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> {
   const { parts, current, signal } = run
   const { conversation, facets } = parts
+  const { modelProblem } = current.facts
+  if (modelProblem !== undefined)
+    return notSent(`Connect or choose a model with /model first. ${asSentence(modelProblem)}`)
   yield* parts.catchUp([])
   const { model } = current
   const expanded = run.isTyped && mayNeedExpansion(contentText(input)) ? yield* expand(input, run) : undefined
-  if (expanded?.kind === "refused") return notSent(expanded.reason)
   if (signal.aborted && expanded !== undefined) return interruptedEnd(INTERRUPTED_BEFORE_SENDING, createTally())
+  if (expanded?.kind === "refused") return notSent(expanded.reason)
   for (const text of expanded?.warnings ?? []) yield { type: "status", kind: "warning", text }
   const fromFacets = await facets.beforeTurn({ text: contentText(input), history: conversation.history, model, signal })
   const refusal = facets.refusesTurn()
@@ -185,7 +190,9 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
   }
   model.beginTurn()
   parts.dispatch.guardrails?.beginTurn()
-  return yield* runTurn(buildTurn(parts, { ...run, model }))
+  const turn = buildTurn(parts, { ...run, model })
+  parts.turnBudget.current = turn.budget
+  return yield* runTurn(turn)
 }
 
 async function* expand(input: UserInput, run: RunInput): Steps<ExpandedMessage> {

@@ -130,6 +130,7 @@ async function openLocal(
   const limited = await limitedNetwork(sources)
   // Read for each command.
   const sessionVariables: Record<string, string> = sessionId === undefined ? {} : { HERMES_SESSION_ID: sessionId }
+  const shownFiles = new Set<string>()
   const access = limited?.access
   const set = { HERMES_HOME: home.path, ...account, ...limited?.variables }
   const timezone = config.get("timezone")
@@ -144,7 +145,7 @@ async function openLocal(
     ...startup,
     ...(config.get("terminal.sandbox") === "off"
       ? {}
-      : { openSandbox: sandboxFor({ cwd, sandboxPaths, access }, sources) }),
+      : { openSandbox: sandboxFor({ cwd, sandboxPaths, access, shownFiles }, sources) }),
     environment: commandEnvironment(environment.toObject(), { passthrough, set }),
     programEnvironment: () =>
       commandEnvironment(environment.toObject(), { passthrough, set: { ...set, ...zone }, audience: "scripts" }),
@@ -160,6 +161,9 @@ async function openLocal(
         if (allowed.has(name) && !ordinary.has(name)) sessionVariables[name] = value
       return Object.keys(values).filter((name) => !allowed.has(name))
     },
+    provideFiles: (paths) => {
+      for (const path of paths) shownFiles.add(home.file(path))
+    },
   }
   return access === undefined ? provided : withNetworkAccess(provided, access)
 }
@@ -173,7 +177,8 @@ async function limitedNetwork({ config, environment }: WorkspaceSources) {
     path: environment.get("PATH") ?? "",
     signal: new AbortController().signal,
   })
-  return { access, variables: PROXY_VARIABLES }
+  // Elsewhere the address of the proxy is known only when the sandbox opens, which sets the variables itself.
+  return { access, variables: process.platform === "linux" ? PROXY_VARIABLES : {} }
 }
 
 function withNetworkAccess(workspace: Workspace, access: NetworkAccess): Workspace {
@@ -254,10 +259,12 @@ function sandboxFor(
     cwd,
     sandboxPaths,
     access,
+    shownFiles,
   }: {
     readonly cwd: string
     readonly sandboxPaths: SandboxPaths | undefined
     readonly access: NetworkAccess | undefined
+    readonly shownFiles: ReadonlySet<string>
   },
   { config, environment, home, log }: WorkspaceSources,
 ): OpenSandbox {
@@ -279,6 +286,7 @@ function sandboxFor(
       ],
       readOnly: [...(sandboxPaths?.readOnly ?? []), ...programDirectories(home, variables["NODE_COMPILE_CACHE"])],
       hidden: socketsInEnvironment(variables),
+      shown: () => [...shownFiles],
       homes: { userHome: home.userHome, hermesHome: home.path, hermesRoot: home.root },
       path: environment.get("PATH") ?? "",
       trial,

@@ -35,6 +35,7 @@ import { createToolPreparation } from "./tool-preparation.ts"
 import type { SkillCommands } from "./skill-commands.ts"
 import type { McpControl } from "./mcp-control.ts"
 import type { RollbackReport, RollbackRequest } from "./rollback.ts"
+import type { UserNotes } from "./user-notes.ts"
 import type { UndoReport } from "./undo.ts"
 
 /** A conversation that can be continued. One run at a time; each run is a stream that ends with exactly one `run-end`. */
@@ -79,12 +80,16 @@ export interface Session {
   readonly context: ContextFigures
   /** The rate limits that the provider last reported; empty if it reports none. */
   readonly rateLimits: RateLimits
+  /** Sentences for the user about the opening, for a surface that shows them before the first run. Otherwise that emits them. */
+  takeOpeningWarnings(): readonly string[]
   activity(): ActivitySummary
   readonly background: BackgroundNotices
   /** Skills as slash commands; absent where the session has none. */
   readonly skills?: SkillCommands
   /** Absent where the session has no MCP servers. */
   readonly mcp?: McpControl
+  /** What happened between turns, for the user; absent where nothing can. */
+  readonly userNotes?: UserNotes
   /** Absent where the surface cannot show the results of background tasks. */
   readonly startTask?: StartTask
   /** The task list that the model keeps for itself. */
@@ -248,10 +253,11 @@ export function createSession(parts: SessionParts): Session {
       const { provider, model } = chosen.runtime
       await journal.setModel(model)
       current.model.close()
+      const { modelProblem: _solved, ...facts } = current.facts
       current = {
         ...current,
         model: opened.value,
-        facts: { ...current.facts, provider, model },
+        facts: { ...facts, provider, model },
         // The system prompt never changes, so this note names the new model.
         note: `[From here on, this conversation is answered by ${model} (${provider}).]`,
       }
@@ -341,9 +347,17 @@ export function createSession(parts: SessionParts): Session {
       else running.abort()
     },
     steer: (text) => steering.add(text),
+    takeOpeningWarnings: () => {
+      const { warnings } = current
+      if (warnings.length === 0) return []
+      current = { ...current, warnings: [] }
+      parts.openingWarningsShown()
+      return warnings
+    },
     activity: () => activity.summary(),
     ...(parts.abilities.skills === undefined ? {} : { skills: parts.abilities.skills }),
     ...(parts.abilities.mcp === undefined ? {} : { mcp: parts.abilities.mcp }),
+    ...(parts.abilities.userNotes === undefined ? {} : { userNotes: parts.abilities.userNotes }),
     ...(parts.abilities.startTask === undefined ? {} : { startTask: parts.abilities.startTask }),
     todo: parts.todo,
     background: parts.background,

@@ -145,12 +145,11 @@ async function closeChild(child: OpenChild, end: AgentEnd, parent: SpawningSessi
   const { context } = parent
   const { services } = context
   const { clock, log, home } = services
-  let branch: string | undefined
+  let keptWorktree: string | undefined
   try {
     await session.close(end.status)
     await services.processes.killOwned(childTaskId(record), "the sub-agent ended")
-    const kept = await directory.close()
-    branch = kept === undefined ? undefined : directory.branch
+    keptWorktree = await directory.close()
   } catch (error) {
     log.warning(`the sub-agent ${spec.id} did not close properly: ${errorMessage(error)}`)
   }
@@ -170,7 +169,8 @@ async function closeChild(child: OpenChild, end: AgentEnd, parent: SpawningSessi
   const diagnosticFile = neverAnswered ? writeDiagnostics(child, parent) : undefined
   return {
     stalePaths: files.map((path) => home.display(path)),
-    ...(branch === undefined ? {} : { branch }),
+    ...(keptWorktree === undefined ? {} : { keptWorktree }),
+    ...(keptWorktree === undefined || directory.branch === undefined ? {} : { branch: directory.branch }),
     ...(diagnosticFile === undefined ? {} : { diagnosticFile }),
   }
 }
@@ -277,6 +277,9 @@ async function openChildSession(spec: AgentSpec, parts: ChildParts): Promise<Res
   const { origin, toolsets } = options
   const depth = limits.depth + 1
   const isLocal = context.workspace.kind === "local"
+  // A delegation in the background outlives the turn that starts it.
+  const isShared = config.get("delegation.share_parent_budget") && spec.delegationId === undefined
+  const parentBudget = isShared ? session.turnBudget.current : undefined
   return await services.openChild({
     model,
     cwd: directory.cwd,
@@ -298,6 +301,8 @@ async function openChildSession(spec: AgentSpec, parts: ChildParts): Promise<Res
       parent: session.conversation.id,
       rootTaskId: options.child?.rootTaskId ?? taskId,
       permissions,
+      shell: session.dispatch.shell.child(),
+      ...(parentBudget === undefined ? {} : { parentBudget }),
       spending: session.spending.child(),
       earlierHistory: [...(options.child?.earlierHistory ?? []), ...session.conversation.history],
       reasoningEffort: config.get("delegation.reasoning_effort"),

@@ -1,5 +1,6 @@
 import { fail, ok, type Result } from "../../base/result.ts"
 import { storeSecret } from "../../config/dotenv.ts"
+import { declaredCredentialFile } from "../../exec/credential-file.ts"
 import type { SkillStore } from "../../knowledge/skills/skill-store.ts"
 import type { ViewedSkill } from "../../knowledge/skills/view-skill.ts"
 import type { FacetContext } from "../session/facet-context.ts"
@@ -36,16 +37,25 @@ export async function loaded(
   { context, typed }: LoadingContext,
 ): Promise<readonly string[]> {
   if (!isPlanned(context)) await store.recordUse(skill.name, { kind: "viewed" })
-  return [...passVariables(skill, { context, typed }), ...unsharedFiles(skill, context)]
+  return [...passVariables(skill, { context, typed }), ...passFiles(skill, context)]
 }
 
-/** A skill cannot send files of the home to another machine by itself: the user names those in the settings. */
-function unsharedFiles({ needs, readiness }: ViewedSkill, { workspace, services }: FacetContext): readonly string[] {
-  if (workspace.kind === "local") return []
-  const shared = services.config.get("terminal.credential_files")
-  return needs.credentialFiles
-    .filter(({ path }) => !shared.includes(path) && !readiness.missingFiles.includes(path))
-    .map(({ path }) => `Commands in this workspace do not see ${path}; the user adds it to terminal.credential_files.`)
+/** Lets commands read the credential files that a skill of the user declares, wherever commands run. */
+function passFiles({ name, needs, readiness, source }: ViewedSkill, context: FacetContext): readonly string[] {
+  const { workspace, services } = context
+  const { home, log, config } = services
+  const configured = config.get("terminal.credential_files")
+  const unseen: string[] = []
+  for (const { path } of needs.credentialFiles) {
+    if (readiness.missingFiles.includes(path) || (workspace.kind !== "local" && configured.includes(path))) continue
+    const checked = source === "project" ? fail("it belongs to a project") : declaredCredentialFile(path, home.path)
+    if (checked.ok && workspace.provideFiles !== undefined) workspace.provideFiles([checked.value])
+    else {
+      unseen.push(path)
+      if (!checked.ok) log.warning(`the skill ${name} declares the file ${path}, which is not passed: ${checked.error}`)
+    }
+  }
+  return unseen.length === 0 ? [] : [`Commands do not see ${unseen.join(", ")}.`]
 }
 
 function passVariables(skill: ViewedSkill, { context, typed }: LoadingContext): readonly string[] {

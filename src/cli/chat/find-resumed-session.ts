@@ -22,7 +22,8 @@ export async function findResumedSession(app: App, options: ChatOptions): Promis
     throw new CliError(message, { exitCode: 1 })
   }
   const elsewhere = options.anyDirectory ? undefined : await store.latestSession([source])
-  if (elsewhere === undefined) throw new CliError("There is no session to continue yet.", { exitCode: 1 })
+  if (elsewhere === undefined)
+    throw new CliError("There is no session to continue yet. Start one with `hermes`.", { exitCode: 1 })
   const directory = (await store.session(elsewhere))?.cwd ?? "an unknown directory"
   throw new CliError(
     `There is no session to continue in ${cwd}. The most recent one is ${elsewhere} in ${directory}: continue it here with \`hermes -c --all\`, or change to its directory first.`,

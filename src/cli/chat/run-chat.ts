@@ -62,10 +62,11 @@ export async function runChat(invocation: Invocation, drawn?: DrawnUi): Promise<
     for (const warning of options.mode === "script" ? safetyWarnings : warnings) terminal.errLine(asSentence(warning))
     checkPermissionProfile(app, options)
     checkToolsets(app, options, invocation)
-    const start = await chooseStartModel(app, { options, invocation, unusableFiles })
+    const start = await chooseStartModel(app, { options, invocation, unusableFiles, pick: full?.pick })
     if (start === "connected") return start
     if (start === "left") return signal.aborted ? 130 : 0
-    const { model, firstMessage } = start
+    const { firstMessage } = start
+    let { model } = start
     const resumed = await findResumedSession(app, options)
     const working = await openChatDirectory(app, { options, resume: resumed, invocation })
     directory = working
@@ -91,7 +92,10 @@ export async function runChat(invocation: Invocation, drawn?: DrawnUi): Promise<
       const { converse } = await import("../../tui/conversation/conversation.ts")
       const firstMessages = [options.prompt ?? "", firstMessage].filter((text) => text.trim() !== "")
       const ui = (await full?.converse(app)) ?? (await openLineMode(app, invocation))
-      return await converse({ app, session, open, ui, signal, images: options.images, firstMessages })
+      const keepModel = (chosen: ChosenModel): void => {
+        model = chosen
+      }
+      return await converse({ app, session, open, keepModel, ui, signal, images: options.images, firstMessages })
     }
     const { runOneShot } = await import("./one-shot.ts")
     const grace = Number(environment.get("HERMES_SIGTERM_GRACE") ?? "")
@@ -222,9 +226,17 @@ function checkPermissionProfile({ config }: App, { permissionProfile }: ChatOpti
 function checkToolsets(app: App, { toolsets, mode }: ChatOptions, { terminal }: Invocation): void {
   if (toolsets === undefined) return
   const { unknown, anyKnown } = app.toolsetProblem(toolsets)
-  if (!anyKnown) throw new CliError(`None of these toolsets exists: ${unknown.join(", ")}.`, { exitCode: 2 })
+  if (!anyKnown)
+    throw new CliError(
+      `None of these toolsets exists: ${unknown.join(", ")}. \`hermes tools list\` shows those that do.`,
+      {
+        exitCode: 2,
+      },
+    )
   if (unknown.length > 0 && mode !== "script")
-    terminal.errLine(`There is no toolset ${unknown.join(", ")}; continuing with the others.`)
+    terminal.errLine(
+      `There is no toolset ${unknown.join(", ")}; continuing with the others. \`hermes tools list\` shows all of them.`,
+    )
 }
 
 /** True when a user can be asked. `-z` and the JSON formats are for programs, even on a terminal. */

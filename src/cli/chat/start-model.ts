@@ -1,12 +1,13 @@
 import type { App } from "../../app/app.ts"
-import { resolveStartupModel } from "../../app/services/resolve-startup-model.ts"
+import { modelWithProblem, resolveStartupModel } from "../../app/services/resolve-startup-model.ts"
+import { asSentence } from "../../base/sentence.ts"
+import type { PickChoice } from "../../commands/choice-list.ts"
 import type { ChosenModel, ModelChoiceFailure } from "../../llm/choose-model.ts"
 import { CliError } from "../command.ts"
 import type { Invocation } from "../command.ts"
 import type { ChatOptions } from "./chat-options.ts"
 
-const DEMO_NOTICE =
-  "No model is configured. Replies come from the demo, which is not an AI. Connect a model with `hermes model`."
+const DEMO_NOTICE = "No model is configured. Replies come from the demo, which is not an AI."
 
 const UNUSABLE_NOTICE = "No model is known until that file is repaired. Replies come from the demo, which is not an AI."
 
@@ -21,6 +22,8 @@ interface Start {
   readonly invocation: Invocation
   /** Files with settings or keys that cannot be used, each as a message. */
   readonly unusableFiles: readonly string[]
+  /** Shows lists; undefined where questions are asked line by line. */
+  readonly pick: PickChoice | undefined
 }
 
 /**
@@ -33,7 +36,7 @@ export async function chooseStartModel(app: App, start: Start): Promise<StartMod
     ...(start.options.model === undefined ? {} : { model: start.options.model }),
     ...(start.options.provider === undefined ? {} : { provider: start.options.provider }),
   })
-  if (!resolved.ok) throw new CliError(`${resolved.error}.`, { exitCode: 1 })
+  if (!resolved.ok) return { model: await withProblem(start, resolved.error), firstMessage: "" }
   const chosen = app.chooseModel(resolved.value.selection)
   if (!chosen.ok) return { model: await localModel(app, start, chosen.error), firstMessage: "" }
   if (resolved.value.notice !== undefined) terminal.errLine(resolved.value.notice)
@@ -41,16 +44,27 @@ export async function chooseStartModel(app: App, start: Start): Promise<StartMod
   return await withoutModel(app, start, chosen.value)
 }
 
-/** A model without a provider may be one of a local server. Throws the failure otherwise. */
-async function localModel(
-  app: App,
-  { options, invocation: { signal, terminal } }: Start,
-  failure: ModelChoiceFailure,
-): Promise<ChosenModel> {
+/**
+ * The settings name a model that cannot be used. At a terminal the conversation opens without one, so that the user can choose another
+ * one there. Throws a `CliError` otherwise, and for a model of the command line, which the user can correct there.
+ */
+async function withProblem({ options, invocation: { terminal } }: Start, problem: string): Promise<ChosenModel> {
+  const isNamed = options.model !== undefined || options.provider !== undefined
+  if (options.mode !== "conversation" || isNamed || !terminal.stdinIsTty)
+    throw new CliError(asSentence(problem), { exitCode: 1 })
+  terminal.errLine(asSentence(problem))
+  terminal.errLine("Until then no message can be sent. /model connects a provider or chooses another model.")
+  return await modelWithProblem(problem)
+}
+
+/** A model without a provider may be one of a local server. */
+async function localModel(app: App, start: Start, failure: ModelChoiceFailure): Promise<ChosenModel> {
+  const { options, invocation } = start
+  const { signal, terminal } = invocation
   const named = options.model ?? app.config.get("model.default")
   const mayBeLocal = failure.code === "no_provider_configured" && named !== ""
   const local = mayBeLocal ? await app.findLocalModel({ signal, named }) : undefined
-  if (local?.kind !== "one") throw new CliError(failure.message, { exitCode: 1 })
+  if (local?.kind !== "one") return await withProblem(start, failure.message)
   const { model, baseUrl } = local.chosen.runtime
   terminal.errLine(`No provider is configured. Using ${model} of ${local.server} at ${baseUrl}.`)
   return local.chosen
@@ -59,23 +73,26 @@ async function localModel(
 /** Nothing is configured: a model of a local server, one that the user connects now, or the demo. */
 async function withoutModel(
   app: App,
-  { options, invocation, unusableFiles }: Start,
+  { options, invocation, unusableFiles, pick }: Start,
   demo: ChosenModel,
 ): Promise<StartModel | "connected" | "left"> {
   const { terminal, signal } = invocation
   const isConversation = options.mode === "conversation"
   if (unusableFiles.length > 0) {
     if (!isConversation)
-      throw new CliError(`${unusableFiles.join("; ")}; no model is known without it`, { exitCode: 1 })
+      throw new CliError(
+        `${unusableFiles.join("; ")}; no model is known without it. Repair the file, or name a model with --provider and --model.`,
+        { exitCode: 1 },
+      )
     terminal.errLine(UNUSABLE_NOTICE)
     return { model: demo, firstMessage: "" }
   }
   const local = await app.findLocalModel({ signal })
   if (local === undefined) {
     const { offerModelSetup } = await import("./offer-model-setup.ts")
-    const step = isConversation ? await offerModelSetup(invocation) : { firstMessage: "" }
+    const step = isConversation ? await offerModelSetup(invocation, pick) : { firstMessage: "" }
     if (step === "connected" || step === "left") return step
-    terminal.errLine(DEMO_NOTICE)
+    terminal.errLine(`${DEMO_NOTICE} Connect a model with ${isConversation ? "/model" : "`hermes model`"}.`)
     return { model: demo, firstMessage: step.firstMessage }
   }
   if (local.kind === "one") {
@@ -84,5 +101,6 @@ async function withoutModel(
     return { model: local.chosen, firstMessage: "" }
   }
   const { askForLocalModel } = await import("./ask-for-local-model.ts")
-  return { model: await askForLocalModel(local, isConversation ? terminal : undefined), firstMessage: "" }
+  const ask = isConversation ? { terminal, pick } : undefined
+  return { model: await askForLocalModel(local, ask), firstMessage: "" }
 }

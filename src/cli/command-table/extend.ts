@@ -105,6 +105,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         flags: [
           text("category", "category directory", { value: "NAME" }),
           text("name", "name of the installed skill", { value: "NAME" }),
+          toggle("all", "install all skills of the source", { conflictsWith: ["name"] }),
           toggle("force", "install despite warnings of the security scan"),
           yes,
         ],
@@ -178,6 +179,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         name: "check",
         summary: "check for newer versions",
         group: "extend",
+        flags: [json],
         load: () => import("../commands/skills/check.ts"),
       },
       {
@@ -343,6 +345,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
         name: "doctor",
         summary: "check for problems",
         group: "extend",
+        flags: [json],
         load: () => import("../commands/hooks/doctor.ts"),
       },
     ],
@@ -449,8 +452,27 @@ export const EXTEND_COMMANDS: readonly Command[] = [
       },
       {
         name: "serve",
-        summary: "run Hermes as an MCP server on standard input and output",
+        summary: "run Hermes as an MCP server",
+        details:
+          "Speaks MCP on standard input and output, or with --http over streamable HTTP to clients that send API_SERVER_KEY as a bearer token.",
         group: "extend",
+        flags: [
+          toggle("http", "listen for clients over HTTP"),
+          text("host", "with --http: address to listen on; default 127.0.0.1", { value: "ADDRESS" }),
+          integer("port", "with --http: port to listen on; default 8643, 0 chooses a free one", {
+            value: "PORT",
+            min: 0,
+            max: 65_535,
+          }),
+          text(
+            "allow-host",
+            "with --http: another name under which clients reach the server, for example that of a proxy",
+            {
+              value: "NAME",
+              repeatable: true,
+            },
+          ),
+        ],
         load: () => import("../commands/mcp/serve.ts"),
       },
     ],

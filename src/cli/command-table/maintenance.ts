@@ -46,6 +46,7 @@ export const MAINTENANCE_COMMANDS: readonly Command[] = [
       text("session", "only lines whose session id contains this text", { value: "TEXT" }),
       text("since", "only lines newer than this: 45s, 30m, 2h, 1d", { value: "AGE" }),
       text("component", "gateway, agent, tools, cli, cron or gui", { value: "NAME" }),
+      json,
     ],
     load: () => import("../commands/logs.ts"),
   },

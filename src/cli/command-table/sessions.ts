@@ -138,6 +138,7 @@ const sessionCommands: readonly Command[] = [
     flags: [
       toggle("check-only", "only report problems; exit 1 if there are any"),
       toggle("no-backup", "do not keep a copy of the damaged file"),
+      json,
     ],
     load: () => import("../commands/sessions/repair.ts"),
   },

@@ -33,7 +33,7 @@ const configCommands: readonly Command[] = [
     summary: "change one value; keys and tokens go to .env",
     group: "settings",
     positionals: [key, { name: "VALUE", summary: "true, 5, 0.5, null, text, or JSON", required: true }],
-    flags: [json],
+    flags: [json, yes],
     load: () => import("../commands/config/set.ts"),
   },
   {
@@ -41,7 +41,7 @@ const configCommands: readonly Command[] = [
     summary: "remove one value from config.yaml",
     group: "settings",
     positionals: [key],
-    flags: [json],
+    flags: [json, yes],
     load: () => import("../commands/config/unset.ts"),
   },
   {

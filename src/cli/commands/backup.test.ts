@@ -140,7 +140,7 @@ describe("import", () => {
     expect(await home.run(["import", archive, "-f"])).toEqual({
       code: 1,
       out: "",
-      err: `A gateway is running for ~/.hermes (process ${process.pid}). Stop it first.\n`,
+      err: `A gateway is running for ~/.hermes (process ${process.pid}). Stop it first: \`kill ${process.pid}\`\n`,
     })
   })
 })

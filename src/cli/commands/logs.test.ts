@@ -63,3 +63,22 @@ test("following exits 0 when the user interrupts it", async () => {
   using home = homeWithLogs({ "agent.log": "one\n" })
   expect(await home.run(["logs", "-f"], { signal: AbortSignal.abort() })).toEqual({ code: 0, out: "one\n", err: "" })
 })
+
+test("--json prints the files, or the lines of a log", async () => {
+  using home = homeWithLogs({ "agent.log": "one\ntwo\n" })
+  expect(JSON.parse((await home.run(["logs", "list", "--json"])).out)).toMatchObject([{ name: "agent.log" }])
+  expect(JSON.parse((await home.run(["logs", "--json"])).out)).toEqual({ log: "agent", lines: ["one", "two"] })
+  expect(JSON.parse((await home.run(["logs", "errors", "--json"])).out)).toEqual({ log: "errors", lines: [] })
+  expect((await home.run(["logs", "--json", "-f"])).code).toBe(2)
+})
+
+test.each([
+  [["hooks", "doctor"], { problems: [] }],
+  [["skills", "check"], []],
+  [["sessions", "repair", "--check-only"], { state: "missing" }],
+  [["sessions", "repair"], { kind: "missing" }],
+])("%j prints JSON", async (line, expected) => {
+  using home = createCliHome()
+  const { code, out } = await home.run([...line, "--json"])
+  expect([code, JSON.parse(out)]).toEqual([0, expected])
+})

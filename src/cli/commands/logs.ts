@@ -7,6 +7,7 @@ import { nearest } from "../../base/nearest-name.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
 import { relativeTime } from "../../terminal/relative-time.ts"
+import { printJson } from "../terminal/json-output.ts"
 import { printTable } from "../terminal/table.ts"
 
 const DEFAULT_LINES = 50
@@ -31,6 +32,8 @@ export async function run(invocation: Invocation): Promise<number> {
     now: systemClock.now(),
   })
   if (!filter.ok) throw new CliError(filter.error, { exitCode: 2 })
+  if (flags.has("json") && flags.has("follow"))
+    throw new CliError("`--json` prints one document, so it cannot be combined with `--follow`.", { exitCode: 2 })
   const context = homeContext(invocation)
   const lines = readLog(context, name, {
     count: flags.number("lines") ?? DEFAULT_LINES,
@@ -38,6 +41,10 @@ export async function run(invocation: Invocation): Promise<number> {
     follow: flags.has("follow"),
     signal,
   })
+  if (flags.has("json")) {
+    printJson(terminal, { log: name, lines: lines === undefined ? [] : await Array.fromAsync(lines) })
+    return 0
+  }
   if (lines === undefined) {
     const path = home.display(logPath(context, name))
     throw new CliError(`${path} does not exist yet; \`hermes logs list\` shows the existing logs.`, {
@@ -61,6 +68,10 @@ function printList(invocation: Invocation): number {
   const { terminal, home } = invocation
   const directory = home.file("logs")
   const files = listLogFiles(directory)
+  if (invocation.flags.has("json")) {
+    printJson(terminal, files)
+    return 0
+  }
   if (files.length === 0) {
     terminal.line(`There are no log files in ${home.display(directory)} yet.`)
     return 0

@@ -8,6 +8,7 @@ import { settingOf, type SettingKey } from "../../config/settings.ts"
 import { PERMISSION_PROFILES } from "../../config/permission-profiles.ts"
 import { configuredProfile } from "../../policy/permission-profile.ts"
 import type { Invocation } from "../command.ts"
+import { mayLoosenProtection } from "./config/confirm-lost-protection.ts"
 import { homeContext } from "../home-context.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 
@@ -97,6 +98,7 @@ export async function askQuestions(groups: readonly QuestionGroup[], invocation:
     const { config } = await loadSettings(context)
     const answers = await askGroup(group, { config, terminal })
     if (answers === undefined) return
+    if (!(await mayLoosenProtection(invocation, [...answers]))) continue
     for (const [setting, answer] of answers) {
       const edited = await setSetting(context, setting, answer)
       const messages = edited.ok ? edited.value.warnings : [edited.error.message]

@@ -62,8 +62,8 @@ test("a wrong answer is asked again, an empty one keeps the value, and the end o
 
 test.each([
   [["docker", "busybox"], "terminal:\n  backend: docker\n  docker_image: busybox\n"],
-  [["ssh", "box.local", "me"], "terminal:\n  backend: ssh\n  ssh_host: box.local\n  ssh_user: me\n"],
-  [["moon", "local", "off"], "terminal:\n  backend: local\n  sandbox: false\n"],
+  [["ssh", "box.local", "me", "y"], "terminal:\n  backend: ssh\n  ssh_host: box.local\n  ssh_user: me\n"],
+  [["moon", "local", "off", "y"], "terminal:\n  backend: local\n  sandbox: false\n"],
 ])("where commands run: %j", async (answers, expected) => {
   using home = createCliHome()
   expect((await home.run(["setup", "terminal"], { answers })).code).toBe(0)
@@ -82,7 +82,7 @@ const settings = (home: ReturnType<typeof createCliHome>): string =>
 test("setup tools asks which toolsets new sessions do without", async () => {
   using home = createCliHome()
   const asked = await home.run(["setup", "tools"], { answers: ["todo, moon"] })
-  expect(asked).toMatchObject({ code: 0, err: expect.stringContaining("There is no toolset moon.") as string })
+  expect(asked).toMatchObject({ code: 0, err: expect.stringContaining("There is no toolset moon;") as string })
   expect(settings(home)).toContain("- todo")
   await home.run(["setup", "tools"], { answers: ["file"] })
   expect(settings(home)).toMatch(/- file/u)

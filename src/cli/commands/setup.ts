@@ -20,7 +20,10 @@ export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home, environment } = invocation
   const [section] = positionals
   if (section !== undefined && !SECTIONS.includes(section)) {
-    throw new CliError(`\`hermes setup ${section}\` is not available in this release yet`, { exitCode: 1 })
+    throw new CliError(
+      `\`hermes setup ${section}\` is not available in this release yet. The sections are ${SECTIONS.join(", ")}.`,
+      { exitCode: 1 },
+    )
   }
   ensureHome(home, environment)
   if (flags.has("non-interactive") || !terminal.stdinIsTty) {
@@ -74,9 +77,10 @@ async function summary(invocation: Invocation): Promise<readonly string[] | unde
   ]
 }
 
-/** Asks for provider, key and model, as `hermes model` does. */
-export async function askModel(invocation: Invocation): Promise<void> {
+/** Asks for provider, key and model, as `hermes model` does. A named provider is not asked for. */
+export async function askModel(invocation: Invocation, provider?: string): Promise<void> {
   const { terminal, signal } = invocation
   const home = await loadHome(homeContext(invocation))
-  await chooseInteractively({ home, terminal, signal, logIn: loginPrompt(invocation, DEFAULT_LOGIN_FLAGS) })
+  const logIn = loginPrompt(invocation, DEFAULT_LOGIN_FLAGS)
+  await chooseInteractively({ home, terminal, signal, logIn, ...(provider === undefined ? {} : { provider }) })
 }

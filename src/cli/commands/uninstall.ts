@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<number> {
   if (isFull) {
     const pid = runningGateway(home)
     if (pid !== undefined)
-      throw new CliError(`The gateway is running as process ${pid}. Stop it first.`, { exitCode: 1 })
+      throw new CliError(`The gateway is running as process ${pid}. Stop it first: \`kill ${pid}\``, { exitCode: 1 })
     terminal.line(`Removes ${plan.data}: all sessions, settings, keys, memory and skills of all profiles`)
     const typed = await terminal.ask(`Type ${plan.data} to delete it: `)
     if (typed?.trim() !== plan.data) throw new CliError("Nothing was removed: the path was not typed.", { exitCode: 1 })

@@ -1,9 +1,10 @@
-import { readFileSync } from "node:fs"
+import { existsSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 
 import { createTestHomeContext } from "../../../test/support/home-context.ts"
 import { manualClock } from "../../../test/support/manual-clock.ts"
 import { assembleApp, runToEnd } from "../../../test/integration/assembled-app.ts"
+import { startModelServer } from "../../../test/support/model-server/server.ts"
 import { says } from "../../../test/support/model-server/turn.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Choice, ChoiceList } from "../choice-list.ts"
@@ -129,6 +130,28 @@ describe("settings", () => {
     expect(file()).not.toMatch(/max_turns/u)
   })
 
+  test("a change that removes protection is asked about again, and names what is lost", async () => {
+    using context = createTestHomeContext({ "config.yaml": "terminal:\n  sandbox: required\n" })
+    const file = (): string => readFileSync(context.home.file("config.yaml"), "utf8")
+    const list = settingsList(context)
+    const values = await opened(list, "terminal.sandbox")
+    const question = await openList(values, { kind: "value", key: "terminal.sandbox", text: "off" })
+    const { choices, note } = await question.load(signal)
+    expect([choices.map(({ label }) => label), note]).toEqual([
+      ["Keep terminal.sandbox as it is", "Set terminal.sandbox to off"],
+      expect.stringContaining("Commands then run without the sandbox"),
+    ])
+    expect(await choose(question, { kind: "kept" })).toEqual({ kind: "back", note: "Not changed." })
+    expect(file()).toContain("sandbox: required")
+    const [sandbox] = (await load(list)).filter(({ label }) => label === "terminal.sandbox")
+    const reset = list.actions?.find(({ chord }) => chord === "ctrl+r")
+    expect(sandbox === undefined ? "" : reset?.confirm?.(sandbox)).toMatch(/^Commands then run without protection/u)
+    expect((await choose(question, { kind: "confirmed", text: "off" })).kind).toBe("back")
+    expect(file()).toContain("sandbox: false")
+    expect((await choose(values, { kind: "value", key: "terminal.sandbox", text: "required" })).kind).toBe("back")
+    expect(file()).toContain("sandbox: required")
+  })
+
   test("a secret is typed unseen", async () => {
     using context = createTestHomeContext({ "config.yaml": "model:\n  api_key: sk-0123456789abcdef\n" })
     const secret = await opened(settingsList(context), "model.api_key")
@@ -143,7 +166,8 @@ test("models: the providers with a key, then their models; the chosen mode is ke
     current: { provider: "custom", model: "local-model" },
   })
   const providers = await load(list)
-  expect(providers.map(({ value, isCurrent }) => [value, isCurrent])).toEqual([
+  const ready = providers.filter(({ group }) => group === "Ready")
+  expect(ready.map(({ value, isCurrent }) => [value, isCurrent])).toEqual([
     [{ kind: "provider", provider: "custom" }, true],
     [{ kind: "provider", provider: "anthropic" }, false],
   ])
@@ -152,6 +176,44 @@ test("models: the providers with a key, then their models; the chosen mode is ke
   expect(models.modes?.[0]).toBe(LATER_SESSIONS)
   expect(models.freeEntry?.("x")).toEqual({ kind: "model", provider: "anthropic", model: "x" })
   expect(models.select).toBeUndefined()
+})
+
+test("models: a provider without a key is connected, with a key that it accepts", async () => {
+  // A server of this machine needs no key, so both are reached through a proxy.
+  await using refusing = await startModelServer([], {
+    routes: { "GET /v1/models": { kind: "status", status: 401, body: {} } },
+  })
+  await using server = await startModelServer([], { models: ["alpha-1", "beta-2"] })
+  const openedAt = async (proxy: string) => {
+    const context = createTestHomeContext({}, { OPENAI_BASE_URL: "http://models.example/v1", HTTP_PROXY: proxy })
+    const list = modelList({ context: { ...context, version: "0" }, current: undefined, keepsChoice: true })
+    const choice = (await load(list)).find(({ keywords }) => keywords === "openai-api")
+    if (choice === undefined) throw new Error("the provider is not listed")
+    expect([choice.group, choice.details, list.modes?.[0]]).toEqual([
+      "Not connected yet",
+      ["needs a key"],
+      LATER_SESSIONS,
+    ])
+    return { context, keys: await openList(list, choice.value, LATER_SESSIONS) }
+  }
+  const refused = await openedAt(refusing.url)
+  using _refusedHome = refused.context
+  expect([refused.keys.isSecret, refused.keys.title]).toEqual([true, "Key for OpenAI"])
+  const note = (text: string) => choose(refused.keys, { kind: "key", key: text })
+  expect(await note("sk-wrong")).toEqual({
+    kind: "stay",
+    note: "OpenAI refuses the key. Check the key and type it again.",
+  })
+  expect(await note("two words")).toMatchObject({ kind: "stay", note: expect.stringContaining("not a key") })
+  const { context, keys } = await openedAt(server.url)
+  using _home = context
+  const models = await openList(keys, { kind: "key", key: " sk-good " }, LATER_SESSIONS)
+  const secret = { variable: "OPENAI_API_KEY", key: "sk-good" }
+  expect((await load(models)).map(({ value }) => value)).toEqual([
+    { kind: "model", provider: "openai-api", model: "alpha-1", secret },
+    { kind: "model", provider: "openai-api", model: "beta-2", secret },
+  ])
+  expect([models.modes?.[0], existsSync(context.home.file(".env"))]).toEqual([LATER_SESSIONS, false])
 })
 
 test("rollback: snapshots with their diff, then all files or one", async () => {
@@ -177,7 +239,7 @@ test("rollback: snapshots with their diff, then all files or one", async () => {
   }
   const list = rollbackList(checkpoints, { clock: manualClock(0) })
   const choice = first(await load(list))
-  expect([choice.label, choice.details]).toEqual(["terminal make", ["just now", "aaaaaaaa", "+2 -1"]])
+  expect([choice.label, choice.details]).toEqual(["terminal make", ["just now", "aaaaaaaa"]])
   expect(await list.preview?.(choice, signal)).toEqual({ kind: "diff", text: "+all" })
   const files = await openList(list, choice.value)
   expect((await load(files)).map(({ label, value, details }) => [label, value.file, details])).toEqual([

@@ -1,70 +1,177 @@
+import {
+  checkProviderKey,
+  unconnectedProviders,
+  type UnconnectedProvider,
+} from "../../admin/models/connect-provider.ts"
 import { listOfferedModels, type OfferedModel } from "../../admin/models/offered-models.ts"
 import { usableProviders } from "../../admin/models/model-providers.ts"
+import { withProviderKey, type ProviderSecret } from "../../admin/models/store-provider-key.ts"
 import type { HomeContext } from "../../admin/home-context.ts"
 import { loadHome } from "../../admin/loaded-home.ts"
+import { assertNever } from "../../base/assert-never.ts"
 import { compactCount } from "../../base/compact-count.ts"
-import type { Choice, ChoiceList } from "../choice-list.ts"
+import { asSentence } from "../../base/sentence.ts"
+import type { Choice, ChoiceList, Selection } from "../choice-list.ts"
 
-/** A provider to open, or a model to use. A typed model without a provider belongs to the one in use, or to the one that has it. */
+/** A provider to open or to connect, or a model to use. */
 export type ModelChoice =
   | { readonly kind: "provider"; readonly provider: string }
-  | { readonly kind: "model"; readonly provider: string | undefined; readonly model: string }
+  | { readonly kind: "unconnected"; readonly provider: UnconnectedProvider }
+  /** What the user typed as the key of a provider. */
+  | { readonly kind: "key"; readonly key: string }
+  /**
+   * A typed model without a provider belongs to the one in use, or to the one that has it. The secret is a new key of the provider,
+   * which the caller stores.
+   */
+  | {
+      readonly kind: "model"
+      readonly provider: string | undefined
+      readonly model: string
+      readonly secret?: ProviderSecret
+    }
 
 export const THIS_SESSION = "this session only"
 export const LATER_SESSIONS = "also the default for later sessions"
 
 export interface ModelListOptions {
   readonly context: HomeContext & { readonly version: string }
-  /** The model of the conversation. */
-  readonly current: { readonly provider: string; readonly model: string }
+  /** The model of the conversation; undefined where there is none yet. */
+  readonly current: { readonly provider: string; readonly model: string } | undefined
+  /** The choice is kept for later sessions, unless the user switches that off. */
+  readonly keepsChoice?: boolean
+  /** The caller asks for the login or the address of a provider that needs one; otherwise the list says how to get it. */
+  readonly picksUnconnected?: boolean
 }
 
-/** The providers that can be used now, and then their models. The choice is always a model. */
+/** The providers, and then their models; in between, the key of a provider that has none. The choice is always a model. */
 export function modelList(options: ModelListOptions): ChoiceList<ModelChoice> {
   const { context, current } = options
   return {
     title: "Model: choose a provider",
     hint: "Enter opens",
-    emptyText: "No provider has a key. Run `hermes model` to add one.",
-    modes: [THIS_SESSION, LATER_SESSIONS],
+    modes: modesFor(options.keepsChoice === true ? LATER_SESSIONS : THIS_SESSION),
     load: async () => {
-      const providers = usableProviders(await loadHome(context))
-      const isListed = providers.some(({ id }) => id === current.provider)
+      const home = await loadHome(context)
+      const providers = usableProviders(home)
+      const isListed = current === undefined || providers.some(({ id }) => id === current.provider)
       const choices = providers.map(({ id, name, keySource }): Choice<ModelChoice> => {
-        const isCurrent = id === current.provider
+        const isCurrent = id === current?.provider
         return {
           value: { kind: "provider", provider: id },
           label: name,
           details: [isCurrent ? current.model : "", keySource ?? ""],
           isCurrent,
           keywords: id,
+          group: "Ready",
         }
       })
-      const note = "`hermes model` connects further providers; /quit first, then continue with `hermes -c`."
-      return { choices: isListed ? choices : [currentProvider(current), ...choices], note }
+      const unconnected = unconnectedProviders(home).map((provider): Choice<ModelChoice> => ({
+        value: { kind: "unconnected", provider },
+        label: provider.name,
+        details: [MISSING[provider.missing.kind]],
+        keywords: provider.id,
+        group: "Not connected yet",
+      }))
+      return { choices: [...(isListed ? [] : [currentProvider(current)]), ...choices, ...unconnected] }
     },
     freeEntry: (model) => ({ kind: "model", provider: undefined, model }),
-    select: (value, { mode }) =>
-      Promise.resolve(
-        value.kind === "model"
-          ? { kind: "done" }
-          : { kind: "open", list: modelsOfProvider(value.provider, options, mode) },
-      ),
+    select: (value, { mode }) => Promise.resolve(openChoice(value, options, mode)),
+  }
+}
+
+const MISSING: Readonly<Record<UnconnectedProvider["missing"]["kind"], string>> = {
+  "needs-key": "needs a key",
+  "needs-login": "needs a login",
+  "needs-address": "needs an address",
+  "needs-variable": "needs an account",
+}
+
+function modesFor(mode: string | undefined): readonly string[] {
+  return mode === LATER_SESSIONS ? [LATER_SESSIONS, THIS_SESSION] : [THIS_SESSION, LATER_SESSIONS]
+}
+
+function openChoice(value: ModelChoice, options: ModelListOptions, mode: string | undefined): Selection<ModelChoice> {
+  if (value.kind === "model" || value.kind === "key") return { kind: "done" }
+  if (value.kind === "provider") return { kind: "open", list: modelsOfProvider({ id: value.provider }, options, mode) }
+  const { provider } = value
+  const { missing, id, name } = provider
+  if (options.picksUnconnected === true && missing.kind !== "needs-key") return { kind: "done" }
+  switch (missing.kind) {
+    case "needs-key":
+      return { kind: "open", list: keyOfProvider({ ...provider, variable: missing.variable }, options, mode) }
+    case "needs-login":
+      return { kind: "stay", note: `Log in at ${name} with \`hermes auth add ${id}\` in another terminal.` }
+    case "needs-address":
+      return { kind: "stay", note: "`hermes model`, in another terminal, asks for the address of the server." }
+    case "needs-variable":
+      return { kind: "stay", note: asSentence(missing.message) }
+    default:
+      return assertNever(missing)
   }
 }
 
 /** A provider that needs no key, such as a local server. */
-function currentProvider({ provider, model }: ModelListOptions["current"]): Choice<ModelChoice> {
-  return { value: { kind: "provider", provider }, label: provider, details: [model, ""], isCurrent: true }
+function currentProvider({ provider, model }: NonNullable<ModelListOptions["current"]>): Choice<ModelChoice> {
+  return {
+    value: { kind: "provider", provider },
+    label: provider,
+    details: [model, ""],
+    isCurrent: true,
+    group: "Ready",
+  }
+}
+
+/** Asks for a key, and tries it. It is stored with the choice of a model, not before. */
+function keyOfProvider(
+  provider: UnconnectedProvider & { readonly variable: string },
+  options: ModelListOptions,
+  mode: string | undefined,
+): ChoiceList<ModelChoice> {
+  const { name, variable, signupUrl } = provider
+  return {
+    title: `Key for ${name}`,
+    hint: `${signupUrl === undefined ? "" : `Create one at ${signupUrl}. `}It is tried now, and stored in .env as ${variable}`,
+    emptyText: "Paste the key. It is not shown.",
+    isSecret: true,
+    load: () => Promise.resolve({ choices: [] }),
+    freeEntry: (key) => ({ kind: "key", key }),
+    select: async (value, { signal }) => {
+      if (value.kind !== "key") return { kind: "done" }
+      const secret = { variable, key: value.key.trim() }
+      const checked = await checkProviderKey(await loadHome(options.context), provider, { secret, signal })
+      if (!checked.ok) return { kind: "stay", note: checked.error }
+      const opened =
+        checked.value === undefined ? { id: provider.id, secret } : { id: provider.id, secret, note: checked.value }
+      return { kind: "open", list: modelsOfProvider(opened, options, mode) }
+    },
+  }
+}
+
+interface OpenedProvider {
+  readonly id: string
+  /** A new key, which is not stored yet. */
+  readonly secret?: ProviderSecret
+  /** A sentence about the key. */
+  readonly note?: string
 }
 
 function modelsOfProvider(
-  provider: string,
+  { id: provider, secret, note }: OpenedProvider,
   { context, current }: ModelListOptions,
   mode: string | undefined,
 ): ChoiceList<ModelChoice> {
+  const home = async () => {
+    const stored = await loadHome(context)
+    return secret === undefined ? stored : withProviderKey(stored, secret)
+  }
+  const choice = (model: string): ModelChoice => ({
+    kind: "model",
+    provider,
+    model,
+    ...(secret === undefined ? {} : { secret }),
+  })
   const offer = async (prefer: "cache" | "endpoint", signal: AbortSignal) =>
-    await listOfferedModels(await loadHome(context), {
+    await listOfferedModels(await home(), {
       provider: { id: provider },
       prefer,
       version: context.version,
@@ -74,13 +181,17 @@ function modelsOfProvider(
     title: `Models of ${provider}`,
     hint: "Enter uses it",
     emptyText: `No list of models is known for ${provider}. Type the name of one.`,
-    modes: mode === LATER_SESSIONS ? [LATER_SESSIONS, THIS_SESSION] : [THIS_SESSION, LATER_SESSIONS],
+    modes: modesFor(mode),
     load: async (signal) => {
       const { models, problem } = await offer("cache", signal)
-      const choices = models.map((model) => modelChoice(model, provider, current))
-      return problem === undefined ? { choices } : { choices, note: `${provider} ${problem}. This list may be old.` }
+      const choices = models.map((model) =>
+        modelChoice(model, choice(model.id), provider === current?.provider && model.id === current.model),
+      )
+      const notes = [note ?? "", problem === undefined ? "" : `${provider} ${problem}. This list may be old.`]
+      const shown = notes.filter((text) => text !== "").join(" ")
+      return shown === "" ? { choices } : { choices, note: shown }
     },
-    freeEntry: (model) => ({ kind: "model", provider, model }),
+    freeEntry: choice,
     actions: [
       {
         chord: "ctrl+r",
@@ -96,17 +207,17 @@ function modelsOfProvider(
 
 function modelChoice(
   { id, contextLength, price, priceWarning }: OfferedModel,
-  provider: string,
-  current: ModelListOptions["current"],
+  value: ModelChoice,
+  isCurrent: boolean,
 ): Choice<ModelChoice> {
   return {
-    value: { kind: "model", provider, model: id },
+    value,
     label: id,
     details: [
       contextLength === undefined ? "" : `${compactCount(contextLength)} context`,
       price === undefined ? "" : `${price} per million`,
       priceWarning === undefined ? "" : "expensive",
     ],
-    isCurrent: provider === current.provider && id === current.model,
+    isCurrent,
   }
 }

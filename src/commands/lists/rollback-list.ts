@@ -34,12 +34,12 @@ export function rollbackList(checkpoints: Source, { clock }: { readonly clock: C
 
 const MAX_SNAPSHOTS = 50
 
-function snapshotChoice(snapshot: Snapshot, clock: Clock): Choice<RestoreChoice> {
-  const { hash, short, time, reason, filesChanged, insertions, deletions } = snapshot
+/** Without the counts of the snapshot: those are of the changes before it, and restoring takes back the ones after it. */
+function snapshotChoice({ hash, short, time, reason }: Snapshot, clock: Clock): Choice<RestoreChoice> {
   return {
     value: { hash, file: undefined },
     label: reason,
-    details: [relativeTime(time, clock.now() / 1000), short, filesChanged === 0 ? "" : `+${insertions} -${deletions}`],
+    details: [relativeTime(time, clock.now() / 1000), short],
   }
 }
 

@@ -1,24 +1,32 @@
 import { settingsWithOrigin } from "../../admin/settings/describe-settings.ts"
 import { setSetting, unsetSetting } from "../../admin/settings/edit-settings.ts"
+import { findLostProtection } from "../../admin/settings/lost-protection.ts"
 import type { HomeContext } from "../../admin/home-context.ts"
 import { asSentence } from "../../base/sentence.ts"
+import { checkText } from "../../config/edit-config.ts"
+import { loosensProtection } from "../../config/loosens-protection.ts"
 import { isSecretKey } from "../../config/secrets.ts"
 import type { Setting } from "../../config/setting.ts"
 import { findSetting, settingSections } from "../../config/settings.ts"
-import type { Choice, ChoiceList } from "../choice-list.ts"
+import type { Choice, ChoiceList, Selection } from "../choice-list.ts"
 
 /** A setting to open, or a new value for it as the user would write it. */
 export type SettingChoice =
   | { readonly kind: "setting"; readonly key: string }
   | { readonly kind: "value"; readonly key: string; readonly text: string }
+  /** The answer to the question before a change that removes protection. */
+  | { readonly kind: "confirmed"; readonly text: string }
+  | { readonly kind: "kept" }
 
 /** Every setting with its value. Choosing one edits it; the value is checked and saved as `hermes config set` does. */
 export function settingsList(context: HomeContext): ChoiceList<SettingChoice> {
+  let shown: Awaited<ReturnType<typeof settingsWithOrigin>> = {}
   return {
     title: "Settings",
     hint: "Enter changes it",
     load: async () => {
       const values = await settingsWithOrigin(context)
+      shown = values
       const choices = settingSections().flatMap(({ title, keys }) =>
         keys.flatMap((key): readonly Choice<SettingChoice>[] => {
           const setting = findSetting(key)
@@ -38,9 +46,9 @@ export function settingsList(context: HomeContext): ChoiceList<SettingChoice> {
       return { choices }
     },
     select: async (value, { signal }) => {
+      const setting = value.kind === "setting" ? findSetting(value.key) : undefined
+      if (value.kind !== "setting" || setting === undefined) return { kind: "done" }
       const { key } = value
-      const setting = findSetting(key)
-      if (value.kind === "value" || setting === undefined) return { kind: "done" }
       signal.throwIfAborted()
       const current = (await settingsWithOrigin(context))[key]?.value
       return { kind: "open", list: valueList(context, { key, setting, current }) }
@@ -49,8 +57,12 @@ export function settingsList(context: HomeContext): ChoiceList<SettingChoice> {
       {
         chord: "ctrl+r",
         label: "resets it",
-        confirm: ({ label }) => `Remove ${label} from config.yaml, so that its default applies?`,
+        confirm: ({ label }) => {
+          const lost = loosensProtection(label, shown[label]?.value, undefined)
+          return `${lost === undefined ? "" : `${lost} `}Remove ${label} from config.yaml, so that its default applies?`
+        },
         run: async ({ value }) => {
+          if (value.kind !== "setting") return undefined
           const removed = await unsetSetting(context, value.key)
           return removed.ok ? `${value.key} has its default value again.` : asSentence(removed.error.message)
         },
@@ -82,13 +94,43 @@ function valueList(
     ...(isClosed(setting) ? {} : { freeEntry: value }),
     ...(isSecret ? { isSecret: true } : {}),
     select: async (chosen) => {
-      if (chosen.kind === "setting") return { kind: "back", note: "" }
-      const edited = await setSetting(context, key, chosen.text)
-      if (!edited.ok) return { kind: "stay", note: asSentence(edited.error.message) }
-      const warnings = edited.value.warnings.map(asSentence).join(" ")
-      return { kind: "back", note: `Set ${edited.value.paths.join(", ")}. ${warnings}`.trim() }
+      if (chosen.kind !== "value") return { kind: "back", note: "" }
+      const lost = await findLostProtection(context, key, chosen.text)
+      if (lost !== undefined && checkText(key, chosen.text).ok)
+        return { kind: "open", list: confirmList(context, { key, text: chosen.text, lost }) }
+      return await changeSetting(context, key, chosen.text)
     },
   }
+}
+
+/** The second question before a change that removes protection. */
+function confirmList(
+  context: HomeContext,
+  { key, text, lost }: { readonly key: string; readonly text: string; readonly lost: string },
+): ChoiceList<SettingChoice> {
+  return {
+    title: "This removes protection",
+    hint: "Enter chooses",
+    load: () =>
+      Promise.resolve({
+        choices: [
+          { value: { kind: "kept" }, label: `Keep ${key} as it is` },
+          { value: { kind: "confirmed", text }, label: `Set ${key} to ${text === "" ? '""' : text}` },
+        ],
+        note: lost,
+      }),
+    select: async (value) =>
+      value.kind === "confirmed"
+        ? await changeSetting(context, key, value.text)
+        : { kind: "back", note: "Not changed." },
+  }
+}
+
+async function changeSetting(context: HomeContext, key: string, text: string): Promise<Selection<SettingChoice>> {
+  const edited = await setSetting(context, key, text)
+  if (!edited.ok) return { kind: "stay", note: asSentence(edited.error.message) }
+  const warnings = edited.value.warnings.map(asSentence).join(" ")
+  return { kind: "back", note: `Set ${edited.value.paths.join(", ")}. ${warnings}`.trim() }
 }
 
 function offeredValues(setting: Setting, current: unknown): readonly string[] {

@@ -47,9 +47,11 @@ export function resolveModelName(
 ): Result<ResolvedModelName> {
   if (named !== undefined) return atNamedProvider(named, model, context)
   if (model === undefined) return fail("name a model")
+  const current = findProvider(context.current)
+  if (current === undefined && !context.isConfiguredProvider(context.current))
+    return withoutCurrentProvider(model, context)
   const alias = findUserAlias(model, context.aliases)
   if (alias !== undefined) return ok(resolved(model, { provider: context.current, ...alias }))
-  const current = findProvider(context.current)
   const exact = current === undefined ? undefined : exactlyListedAs(model, current, context)
   if (exact !== undefined) return ok(resolved(model, { provider: context.current, model: exact }))
   const aliased = findAliasedModel(model, context.aliases)
@@ -68,6 +70,20 @@ export function resolveModelName(
         ? `${current.name} is not known to have ${model}. ${other.name} has it: use --provider ${other.id} to send the request there.`
         : `${current.name} is not known to have ${model}, so requests go to ${other.name} as ${selection.model}. To stay at ${current.name}, use --provider ${current.id}.`,
   })
+}
+
+/** The conversation has no provider to stay at: it has no model yet, or the demo. */
+function withoutCurrentProvider(model: string, context: ModelNameContext): Result<ResolvedModelName> {
+  const alias = findUserAlias(model, context.aliases) ?? findAliasedModel(model, context.aliases)
+  if (alias !== undefined) return ok({ selection: alias, notice: undefined })
+  const providers = otherProviders(undefined, context)
+  const [found] = providers.flatMap((provider) => {
+    const listed = listedAs(model, provider, context)
+    const exact = listed === undefined ? undefined : { provider: provider.id, model: listed }
+    return (isAlias(model) ? expandAt(model, provider, context) : exact) ?? []
+  })
+  if (found !== undefined) return ok({ selection: found, notice: undefined })
+  return fail(`no provider with a key is known to have ${model}; name its provider with --provider P`)
 }
 
 /** Adds a notice when the name that is sent, or its provider, differs from what the user typed. */

@@ -281,3 +281,27 @@ describe("--json", () => {
     expect((await home.run(["config", "edit", "--json"])).code).toBe(2)
   })
 })
+
+test("a change that removes protection is asked about at a terminal; scripts are not asked", async () => {
+  using home = homeWith({ "config.yaml": "approvals:\n  mode: manual\n" })
+  const set = ["config", "set", "approvals.mode", "off"]
+  const declined = await home.run(set, { answers: ["n"] })
+  expect([declined.code, declined.out, declined.err]).toEqual([
+    1,
+    "",
+    expect.stringContaining("Nothing was changed.\n"),
+  ])
+  expect(file(home, "config.yaml")).toContain("mode: manual")
+  const agreed = await home.run(set, { answers: ["y"] })
+  expect([agreed.code, agreed.err]).toEqual([
+    0,
+    expect.stringMatching(/every command.*Change approvals\.mode anyway\?/su),
+  ])
+  expect(file(home, "config.yaml")).toMatch(/mode: false/u)
+  const tightened = await home.run(["config", "set", "approvals.mode", "manual"], { answers: ["n"] })
+  expect([tightened.code, tightened.err]).toEqual([0, ""])
+  expect([(await home.run(set)).code, (await home.run([...set, "-y"], { answers: ["n"] })).code]).toEqual([0, 0])
+  await home.run(["config", "set", "terminal.sandbox", "required"])
+  expect((await home.run(["config", "unset", "terminal.sandbox"], { answers: ["n"] })).code).toBe(1)
+  expect(file(home, "config.yaml")).toContain("sandbox: required")
+})

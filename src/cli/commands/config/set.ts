@@ -4,11 +4,14 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
+import { mayLoosenProtection } from "./confirm-lost-protection.ts"
 
 /** `hermes config set KEY VALUE` */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home } = invocation
   const [path = "", value = ""] = positionals
+  const isScript = flags.has("json") || flags.has("yes")
+  if (!isScript && !(await mayLoosenProtection(invocation, [[path, value]]))) return 1
   const edited = valueOrCliError(await setSetting(homeContext(invocation), path, value))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
   if (flags.has("json")) {

@@ -4,11 +4,14 @@ import type { Invocation } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
 import { homeContext } from "../../home-context.ts"
 import { printJson } from "../../terminal/json-output.ts"
+import { mayLoosenProtection } from "./confirm-lost-protection.ts"
 
 /** `hermes config unset KEY` */
 export async function run(invocation: Invocation): Promise<number> {
   const { flags, positionals, terminal, home } = invocation
   const [path = ""] = positionals
+  const isScript = flags.has("json") || flags.has("yes")
+  if (!isScript && !(await mayLoosenProtection(invocation, [[path, undefined]]))) return 1
   const edited = valueOrCliError(await unsetSetting(homeContext(invocation), path))
   for (const warning of edited.warnings) terminal.errLine(asSentence(warning))
   if (flags.has("json")) {

@@ -30,5 +30,9 @@ const TYPED = "show secrets"
 
 async function confirmPlain({ terminal }: Invocation): Promise<void> {
   const answer = await terminal.ask(`The logs may contain secrets. Type "${TYPED}" to print them as they are: `)
-  if (answer?.trim() !== TYPED) throw new CliError("Nothing was printed.", { exitCode: 1 })
+  if (answer?.trim() !== TYPED)
+    throw new CliError(
+      `Nothing was printed. Type ${TYPED} to print the report with its secrets, or leave --no-redact out.`,
+      { exitCode: 1 },
+    )
 }

@@ -74,5 +74,8 @@ function readVariable(text: string): [string, string] {
 async function readKey({ terminal }: Invocation, name: string): Promise<string> {
   const key = await terminal.ask(`Key for ${name}: `, { secret: true })
   if (key !== undefined && key.trim() !== "") return key.trim()
-  throw new CliError("No key was entered, but this server needs one", { exitCode: 1 })
+  throw new CliError(
+    `No key was entered, but ${name} needs one. Run the command again, or pass it with \`--env NAME=VALUE\`.`,
+    { exitCode: 1 },
+  )
 }

@@ -34,6 +34,8 @@ export interface ModelPrompt {
   readonly signal: AbortSignal
   /** Guides the user through the login at a provider and stores it. */
   readonly logIn: (provider: string) => Promise<void>
+  /** The id of the provider, if the user has chosen it already. */
+  readonly provider?: string
 }
 
 /** Asks for provider, key and model, then saves all of it. Until then nothing is stored, except a login that was completed. */
@@ -73,7 +75,9 @@ interface PreparedProvider {
   readonly models: () => Promise<readonly OfferedModel[]>
 }
 
-async function askProvider({ home, terminal, signal }: ModelPrompt): Promise<ChosenProvider> {
+async function askProvider({ home, terminal, signal, provider: named }: ModelPrompt): Promise<ChosenProvider> {
+  const given = named === undefined ? undefined : findModelProvider(named)
+  if (given !== undefined) return { kind: "provider", provider: given }
   const { options, current } = await listModelProviders(home, { signal })
   const entries = options.map(providerOption)
   const chosen = await askOption(terminal, entries, {

@@ -2,6 +2,7 @@ import { checkSessionDatabase, repairSessionDatabase } from "../../../admin/sess
 import { assertNever } from "../../../base/assert-never.ts"
 import { CliError, type Invocation } from "../../command.ts"
 import { homeContext } from "../../home-context.ts"
+import { printJson } from "../../terminal/json-output.ts"
 
 /** `hermes sessions repair` */
 export async function run(invocation: Invocation): Promise<number> {
@@ -11,8 +12,12 @@ export async function run(invocation: Invocation): Promise<number> {
 const NO_DATABASE = "There is no session database yet, so nothing to repair."
 
 async function check(invocation: Invocation): Promise<number> {
-  const { terminal } = invocation
+  const { flags, terminal } = invocation
   const health = await checkSessionDatabase(homeContext(invocation))
+  if (flags.has("json")) {
+    printJson(terminal, health ?? { state: "missing" })
+    return health === undefined || health.state === "healthy" ? 0 : 1
+  }
   if (health === undefined) {
     terminal.line(NO_DATABASE)
     return 0
@@ -35,6 +40,10 @@ async function check(invocation: Invocation): Promise<number> {
 async function repair(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation
   const outcome = await repairSessionDatabase(homeContext(invocation), { backup: !flags.has("no-backup") })
+  if (flags.has("json")) {
+    printJson(terminal, outcome ?? { kind: "missing" })
+    return outcome?.kind === "failed" ? 1 : 0
+  }
   if (outcome === undefined) {
     terminal.line(NO_DATABASE)
     return 0

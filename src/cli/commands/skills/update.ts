@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<number> {
   const checks = await checkInstalled(context)
   const selected = checks.filter(({ skill }) => name === undefined || skill.name === name)
   if (name !== undefined && selected.length === 0)
-    throw new CliError(`There is no installed skill ${name}.`, { exitCode: 1 })
+    throw new CliError(`There is no installed skill ${name}. \`hermes skills list\` shows the skills.`, { exitCode: 1 })
   let code = 0
   for (const check of selected) {
     const isReplaced = check.state === "outdated" || (check.state === "changed" && flags.has("force"))

@@ -42,7 +42,7 @@ test("toolsets are listed, enabled and disabled; an unknown one does not stop th
   expect(disabled).toMatchObject({
     code: 1,
     out: "file is disabled in new sessions.\ntodo is disabled in new sessions.\n",
-    err: "There is no toolset fiel.\n",
+    err: "There is no toolset fiel; `hermes tools list` shows them.\n",
   })
   expect(await enabledToolsets(home)).not.toContain("file")
   expect((await home.run(["tools", "disable", "file"])).out).toBe("file is disabled already.\n")
@@ -65,7 +65,7 @@ test("a toolset that `toolsets` does not include is added to it, and tools of MC
   expect(await home.run(["tools", "disable", "notes:write", "other:x"])).toMatchObject({
     code: 1,
     out: "notes:write is disabled in new sessions.\n",
-    err: "There is no MCP server other.\n",
+    err: "There is no MCP server other; `hermes mcp list` shows them.\n",
   })
   expect(readFileSync(home.home.file("config.yaml"), "utf8")).toMatch(/exclude:\s*\n? *(?:- write|\[ ?write ?\])/u)
   expect((await home.run(["tools", "enable", "notes:write"])).out).toBe("notes:write is enabled in new sessions.\n")
