@@ -7,8 +7,9 @@ export default defineConfig({
     globalSetup: ["test/support/scratch-directory.ts"],
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Limits for tests that hang. A busy machine makes every test slower.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // What a developer has exported must not reach a test: tests choose their own home and keys.
     env: { HERMES_HOME: "", HERMES_INFERENCE_MODEL: "", HERMES_INFERENCE_PROVIDER: "", NO_COLOR: "1" },
   },

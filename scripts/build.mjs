@@ -27,7 +27,7 @@ const CHUNKS = {
     "src/llm/model-client.ts",
     "src/llm/wire/chat-completions/wire.ts",
   ],
-  turns: ["src/tui/conversation/conversation.ts", "src/tui/full/conversation-parts.ts"],
+  turns: ["src/tui/conversation/conversation.ts", "src/tui/full/full-chat-ui.ts"],
   mcp: ["src/mcp/prompt-commands.ts", "src/mcp/select-servers.ts", "src/mcp/servers.ts", "src/mcp/tool-entries.ts"],
   call: [
     "src/agent/dispatch/batch.ts",
@@ -68,7 +68,7 @@ const bundle = await rolldown({
   platform: "node",
   // Its paths are for types only.
   tsconfig: false,
-  external: ["@lydell/node-pty", "@silvia-odwyer/photon-node", "@vscode/ripgrep"],
+  external: ["@lydell/node-pty", "@silvia-odwyer/photon-node", "@vscode/ripgrep", /^@anthropic-ai\/sandbox-runtime\//],
   preserveEntrySignatures: "allow-extension",
   transform: { target: "node24", define: { HERMES_BUILD: JSON.stringify(buildId()) } },
   checks: { ineffectiveDynamicImport: false },

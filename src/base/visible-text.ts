@@ -27,6 +27,11 @@ export function visibleText(text: string): VisibleText {
   return { text: shown, notes: [...notesOf(counts), ...order] }
 }
 
+/** A file name on one line: two names that differ look different, also when they differ in blanks only. */
+export function visibleName(name: string): string {
+  return visibleText(name).text.replaceAll(/[\n\t]|^ | $|(?<= ) /gu, codePoint)
+}
+
 const PLAIN = /^[\n\t -~]*$/u
 
 /** Terminals reorder what stands between such letters. */

@@ -93,6 +93,13 @@ describe("under a shell with job control", () => {
     await terminal.waitFor("Continue with: hermes --resume")
   })
 
+  test("a conversation whose output is read by nothing any more ends", async () => {
+    await using home = await temporaryHome({ config: "model:\n  provider: demo\n" })
+    await using terminal = await openShell(home)
+    enter(terminal, `${hermesCommand().join(" ")} | true; echo "ended: \${PIPESTATUS[0]}"`)
+    await terminal.waitFor(/^ended: 0/m)
+  })
+
   test("closing the window ends the session, although the shell sends SIGHUP too", async () => {
     await using model = await startModelServer([says(["Once upon", " a time"], stallsAfter({ deltas: 1 }))])
     await using home = await temporaryHome({ config: settingsFor(model) })

@@ -9,6 +9,8 @@ import type { ModelServer } from "../support/model-server/server.ts"
 import { callsTool, says, waitsFor } from "../support/model-server/turn.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import type { TemporaryHome } from "../support/temporary-home.ts"
+import { hermesCommand } from "../support/process-driver.ts"
+import { openTerminal } from "../support/virtual-terminal.ts"
 import { hermes, NO_SANDBOX, settingsFor, startHermes } from "./hermes-process.ts"
 import { isAlive } from "./process-alive.ts"
 import { titleWithReason } from "../support/skip-reason.ts"
@@ -53,6 +55,10 @@ test("the next Hermes finds a background process of a killed one and kills its w
   await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
   const left = await leaveProcess(home, { model, killed })
   expect(left.map(isAlive)).toEqual([true, true])
+  await using chat = await openTerminal({ command: hermesCommand(), args: ["-c"], env: home.env, cwd: home.workdir })
+  await chat.waitFor(new RegExp(`still runs: [^]*sleep 300 \\(pid ${left[0]}\\)\\. /stop ends it\\.[^]*you>`, "u"))
+  chat.type("exit\r")
+  await chat.exit
   const next = await hermes(home, ["-z", "clear away", "--yolo"])
   expect([next.code, next.stdout.trim()]).toEqual([0, "Cleared away."])
   expect(answerOf(model, 3)).toMatchObject({

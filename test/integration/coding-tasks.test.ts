@@ -40,6 +40,15 @@ const PROGRAMS = ["npm", "npx", "cargo", "go", "gofmt", "pip", "jq", "curl", "py
 const bubblewrap = await findBubblewrap()
 const missing = "missing" in bubblewrap ? bubblewrap.missing : undefined
 
+/** Titles, summaries and background reviews would receive the replies of later tasks. */
+const ONE_REQUEST_PER_REPLY = [
+  "  context_length: 1000000",
+  "auxiliary: {title_generation: {provider: none}}",
+  "memory: {nudge_interval: 0}",
+  "skills: {creation_nudge_interval: 0}",
+  "",
+].join("\n")
+
 /** How often the user is asked while a model works on all tasks. The answer is always yes, once. */
 async function questions(profile: string, sandbox: "auto" | "off"): Promise<readonly string[]> {
   const programs = mkdtempSync(join(tmpdir(), "programs-"))
@@ -53,7 +62,7 @@ async function questions(profile: string, sandbox: "auto" | "off"): Promise<read
     says("Done."),
   ])
   await using assembled = await assembleApp(script, {
-    config: `terminal: {sandbox: ${sandbox}}\n`,
+    config: `${ONE_REQUEST_PER_REPLY}terminal: {sandbox: ${sandbox}}\n`,
     workFiles: WORK,
     env: { PATH: [programs, process.env["PATH"] ?? ""].join(delimiter) },
   })
@@ -61,12 +70,13 @@ async function questions(profile: string, sandbox: "auto" | "off"): Promise<read
   const session = await assembled.open({ permissionProfile: profile })
   const asked: string[] = []
   for (const { task } of TASKS) {
-    await runToEnd(session, task, (event) => {
+    const { end } = await runToEnd(session, task, (event) => {
       if (event.type === "tool-end" && event.outcome === "blocked") asked.push(`refused: ${event.summary}`)
       if (event.type !== "approval-request") return
       asked.push(event.command ?? event.call.name)
       session.answer(event.requestId, { kind: "approval", choice: "once" })
     })
+    expect([task, end.outcome]).toEqual([task, "completed"])
   }
   return asked
 }

@@ -35,6 +35,7 @@ export function recordingTerminal(
     movesCursor: false,
     lend: () => () => undefined,
     onResize: () => () => undefined,
+    onClose: () => undefined,
     color: false,
     closed: false,
     ask,

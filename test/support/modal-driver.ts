@@ -40,7 +40,7 @@ export function press<T>(
   for (const [index, chord] of keys.entries()) {
     const text = Array.from(chord).length === 1 ? chord : chord === "space" ? " " : ""
     const decided = modal.key({ type: "key", chord, text }, now + index * pauseMs)
-    if (decided !== undefined) return decided
+    if (decided !== undefined && "decision" in decided) return decided
   }
   return undefined
 }

@@ -203,6 +203,24 @@ describe("commands of the user", () => {
     expect(app.model.requests.length).toBe(1)
   })
 
+  test("that were denied stop the message, and the reason is written for the user", async () => {
+    await using app = await assembleApp([says("ok")], {})
+    const session = await app.open()
+    const deny = (event: AgentEvent): void => {
+      if (event.type === "approval-request") session.answer(event.requestId, { kind: "approval", choice: "deny" })
+    }
+    const { end, tools } = await send(session, "before {!git push --force} after {!echo never}", deny)
+    expect(end.result.error).toMatchObject({
+      code: "not_sent",
+      message: "The message was not sent. You denied {!git push --force}.",
+    })
+    expect(tools).toEqual(["git push --force"])
+    const floor = await send(session, "clean up {!rm -rf /}")
+    expect(floor.end.result.error?.message).toMatch(/^The message was not sent\. \{!rm -rf \/\} was not run: .*\.$/u)
+    expect(floor.end.result.error?.message).not.toMatch(/BLOCKED|Do not try|silence/u)
+    expect([session.isStored, app.model.requests.length]).toEqual([false, 0])
+  })
+
   test("can be cancelled, and the message is not stored", async () => {
     await using app = await assembleApp([says("ok")], {})
     const session = await app.open()

@@ -134,7 +134,7 @@ class ScriptedServer implements ModelServer {
   }
 
   async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = incoming.url ?? "/"
+    const path = pathOf(incoming)
     const found = incoming.method === "POST" ? matchWire(path) : undefined
     const rawBody = await readBody(incoming)
     if (found === undefined) {
@@ -190,7 +190,7 @@ class ScriptedServer implements ModelServer {
     this.unanswered.push(request)
     return {
       kind: "status",
-      status: 500,
+      status: 400,
       message: `Model server, request ${this.requests.indexOf(request)}: ${reason}`,
     }
   }
@@ -229,7 +229,7 @@ class ScriptedServer implements ModelServer {
   }
 
   #respondToProbe(incoming: IncomingMessage, response: ServerResponse): void {
-    const path = incoming.url ?? "/"
+    const path = pathOf(incoming)
     const key = `${incoming.method} ${path}`
     this.probes.push(key)
     const route = this.#options.routes?.[key]
@@ -243,6 +243,11 @@ class ScriptedServer implements ModelServer {
     response.writeHead(scripted.status, { ...headers, ...scripted.headers })
     response.end(bytes)
   }
+}
+
+/** A client that uses the server as its proxy names the host as well. */
+function pathOf({ url = "/" }: IncomingMessage): string {
+  return url.replace(/^http:\/\/[^/]+/u, "")
 }
 
 function okResponse(turn: Turn, frames: readonly Frame[], headers: Record<string, string>): PreparedResponse {
