@@ -17,6 +17,7 @@ import { sanitiseTaskId } from "./container/container-arguments.ts"
 import type { ReadOnlyBind } from "./container/container-arguments.ts"
 import { credentialFile } from "./credential-file.ts"
 import type { SyncRequest } from "./remote/remote-workspace.ts"
+import type { SyncedPaths } from "./remote/synced-files.ts"
 import type { Workspace } from "./workspace.ts"
 
 export type BackendName = "docker" | "ssh" | "singularity" | "modal" | "daytona"
@@ -204,23 +205,30 @@ function readOnlyBinds(options: OpenBackendOptions): readonly ReadOnlyBind[] {
 
 /** The same files for workspaces that cannot mount this machine's disk: copies are kept in sync there. */
 function syncRequest(options: OpenBackendOptions): SyncRequest {
-  const { home, isBorrowed, clock, log } = options
-  const paths = {
-    home: home.path,
+  return requestFor(options, {
     directories: SHARED_DIRECTORIES,
     caches: SHARED_CACHES,
     files: credentialFiles(options),
+  })
+}
+
+/** A container mounts the rest, but its mounts cannot change while it runs. */
+function providedFilesOnly(options: OpenBackendOptions): SyncRequest {
+  return requestFor(options, { directories: [], caches: [], files: [] })
+}
+
+function requestFor(
+  { home, isBorrowed, clock, log }: OpenBackendOptions,
+  synced: Pick<SyncedPaths, "directories" | "caches" | "files">,
+): SyncRequest {
+  const paths = {
+    home: home.path,
+    ...synced,
     provided: [],
     except: HERMES_SECRETS,
     neverDownloaded: [...HERMES_SECRETS, ...HERMES_PROTECTED, ...HERMES_PROGRAMS, ...HERMES_INSTRUCTIONS],
   }
   return { paths, isBorrowed, clock, log }
-}
-
-/** A container mounts the rest, but its mounts cannot change while it runs. */
-function providedFilesOnly(options: OpenBackendOptions): SyncRequest {
-  const { paths, ...request } = syncRequest(options)
-  return { ...request, paths: { ...paths, directories: [], caches: [], files: [] } }
 }
 
 function credentialFiles({ config, home, log }: OpenBackendOptions): readonly string[] {

@@ -53,7 +53,7 @@ test("a script says on stderr that an image was left out", async () => {
   writeFileSync(join(home.workdir, "wide.png"), WIDE)
   const ran = await hermes(home, ["-z", "what is this?", "--image", "wide.png"], { stdin: "inherit-null" })
   expect([ran.code, ran.stdout]).toEqual([0, "Cannot see it.\n"])
-  expect(ran.stderr).toMatch(/^test-model has no vision, and the images could not be described: /)
+  expect(ran.stderr).toMatch(/^The model test-model has no vision, and the images could not be described: /)
 })
 
 test("a missing image is a usage error", async () => {

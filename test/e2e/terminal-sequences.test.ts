@@ -75,7 +75,6 @@ test.each<[name: string, args: readonly string[], script: readonly ScriptEntry[]
   ["the diff of a file", ["-q", "hi"], [WRITES, says("ok")], "start"],
   ["the output of a failed command", ["-q", "hi"], [WRITES, FAILS, says("ok")], "start"],
   ["the name of a tool", ["-q", "hi"], [UNKNOWN, says("ok")], "ok"],
-  ["the arguments of a tool", ["-q", "hi"], [callsTool("read_file", { path: HOSTILE }), says("ok")], "ok"],
 ])("%s", async (_name, args, script, shows) => {
   for (const env of [{}, { NO_COLOR: "1" }]) {
     await using model = await startModelServer(script)
@@ -84,6 +83,15 @@ test.each<[name: string, args: readonly string[], script: readonly ScriptEntry[]
     if (args.includes("--output-format")) expect(output.replaceAll(OWN_SEQUENCES, "")).not.toMatch(INTERPRETED)
     else expectHarmless(output, shows)
   }
+})
+
+test("the arguments of a tool are shown with their control characters made visible", async () => {
+  await using model = await startModelServer([callsTool("read_file", { path: HOSTILE }), says("ok")])
+  await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
+  const output = await printed(home, ["-q", "hi"], {})
+  expect(output).toContain("read_file start\\u{1B}]0;owned\\u{7}")
+  expect(output).not.toMatch(FOREIGN_STYLE)
+  expect(output.replaceAll(OWN_SEQUENCES, "")).not.toMatch(INTERPRETED)
 })
 
 /** YAML has no control characters in it, only their escapes. */

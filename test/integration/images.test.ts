@@ -93,7 +93,7 @@ describe("an image for a model that turns out to have no vision", () => {
     const session = await assembled.open()
     const first = await runToEnd(session, question(SMALL))
     expect([first.end.outcome, first.end.result.finalResponse]).toEqual(["completed", "A line."])
-    expect(notices(first)).toEqual(["test-model has no vision, so another model describes the images"])
+    expect(notices(first)).toEqual(["The model test-model has no vision, so another model describes the images"])
     const second = await runToEnd(session, "and now?")
     expect(notices(second)).toEqual([])
     await using restarted = await assembled.restart()
@@ -117,7 +117,7 @@ describe("an image for a model that turns out to have no vision", () => {
     expect(run.end.result.finalResponse).toBe("I cannot see it.")
     expect(notices(run)).toEqual([
       expect.stringMatching(
-        /^test-model has no vision, and the images could not be described: .*auxiliary\.vision/,
+        /^The model test-model has no vision, and the images could not be described: .*auxiliary\.vision/,
       ) as string,
     ])
     expect(notices(await runToEnd(session, "and now?"))).toEqual([])

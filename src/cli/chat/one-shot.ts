@@ -136,7 +136,7 @@ function answerOutput(
       const code = exitCode(end)
       // The reason of a partial answer was printed as a warning.
       if (code === 1 && end?.result.partial !== true)
-        terminal.errLine(`${how.prefix}${asSentence(end?.result.error?.message ?? "the model returned no answer")}`)
+        terminal.errLine(`${how.prefix}${end?.result.error?.message ?? "the model returned no answer"}`)
       return Promise.resolve(code)
     },
   }

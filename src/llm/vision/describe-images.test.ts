@@ -67,7 +67,7 @@ test("every image is replaced by a description; other messages stay the same obj
         { role: "user", content: ["Which animal?", description("image 1"), description("image 2")].join("\n") },
         { role: "tool", tool_call_id: "c", tool_name: "browser", content: `page\n${description("image 3")}` },
       ),
-      notice: "text-only has no vision, so another model describes the images",
+      notice: "The model text-only has no vision, so another model describes the images",
     })
     expect(described.request.messages[0]).toBe(plain)
     expect(auxiliary.calls[0]).toMatchObject({
@@ -123,7 +123,7 @@ test.each<[string, Result<string>, string]>([
     const described = await describeImages(given, describer, { signal, textOnlyModel: MODEL })
     expect(described).toEqual({
       request: request({ role: "user", content: "[image omitted: it could not be described]" }),
-      notice: `text-only has no vision, and the images could not be described: ${why}`,
+      notice: `The model text-only has no vision, and the images could not be described: ${why}`,
     })
     expect((await describeImages(given, describer, { signal, textOnlyModel: MODEL })).request).toEqual(
       described.request,

@@ -91,7 +91,7 @@ test.each<[string, Partial<ChosenModel>, string, boolean]>([
   ]).toEqual([
     isDescribed,
     !isDescribed,
-    isDescribed ? [`${model} has no vision, so another model describes the images`] : [],
+    isDescribed ? [`The model ${model} has no vision, so another model describes the images`] : [],
   ])
 })
 

@@ -1,7 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { setTimeout } from "node:timers/promises"
-
 import { describe, expect, test } from "vitest"
 
 import { sshdUnavailableReason, startSshd } from "../../support/sshd.ts"
@@ -12,23 +10,26 @@ import { titleWithReason } from "../../support/skip-reason.ts"
 
 const missing = sshdUnavailableReason()
 
-/** Counts starts of ssh through a line in a file. Returns the number since the last call. */
+/**
+ * Counts starts of ssh through a line in a file. Returns the number since the last call. Hermes judges the command `true` once in advance,
+ * at a moment that is not known; its look-ups do not count.
+ */
 function countRoundTrips(server: TestSshd): () => number {
   const folder = dirname(server.directory)
   const [program, log] = [join(folder, "bin", "ssh"), join(folder, "round-trips")]
   writeFileSync(log, "")
-  writeFileSync(program, readFileSync(program, "utf8").replace("\nexec ", `\necho >>${log}\nexec `))
+  writeFileSync(
+    program,
+    readFileSync(program, "utf8").replace(
+      "\nexec ",
+      `\nprintf "%s\\n" "$(printf %s "$*" | tail -c 20 | tr "\\n" " ")" >>${log}\nexec `,
+    ),
+  )
   return () => {
-    const count = readFileSync(log, "utf8").length
+    const trips = readFileSync(log, "utf8").split("\n").slice(0, -1)
     writeFileSync(log, "")
-    return count
+    return trips.filter((end) => !/\/true'? *$/u.test(end)).length
   }
-}
-
-/** Waits until what the last command left to be done in the background has been done. */
-async function quiet(roundTrips: () => number): Promise<void> {
-  do await setTimeout(300)
-  while (roundTrips() > 0)
 }
 
 describe.skipIf(missing !== undefined)(titleWithReason("round trips over ssh", missing), () => {
@@ -51,12 +52,13 @@ describe.skipIf(missing !== undefined)(titleWithReason("round trips over ssh", m
     const command =
       "mkdir -p src/deep; printf 'one\\ntwo\\n' >src/deep/a.txt; printf 'one\\n' >src/b.txt; echo 1 >c.txt"
     await tools.fields("terminal", { command })
-    await quiet(roundTrips)
     const count = async (tool: string, input: unknown): Promise<readonly [string, number]> => {
       roundTrips()
       expect(await tools.fields(tool, input)).not.toHaveProperty("error")
       return [tool, roundTrips()]
     }
+    // Without ripgrep there, the search first looks at the directory.
+    const searchTrips = existsSync("/usr/bin/rg") ? 2 : 3
     // The first file of a session also looks up its repository and context files, the first one in a directory its context files.
     expect(await count("read_file", { path: "c.txt" })).toEqual(["read_file", 3])
     expect(await count("read_file", { path: "src/deep/a.txt" })).toEqual(["read_file", 3])
@@ -72,8 +74,8 @@ describe.skipIf(missing !== undefined)(titleWithReason("round trips over ssh", m
       ["write_file", 3],
       ["write_file", 3],
       ["patch", 4],
-      ["search_files", 3],
-      ["search_files", 3],
+      ["search_files", searchTrips],
+      ["search_files", searchTrips],
     ])
   })
 })

@@ -64,12 +64,12 @@ describe("a script", () => {
     await using model = await startModelServer()
     const response = await request(model)
     expect([response.status, await response.json()]).toEqual([
-      500,
+      400,
       {
         error: {
           message:
             "Model server, request 0: the script has no turn left for /v1/chat/completions: add a turn or use repeat()",
-          type: "server_error",
+          type: "invalid_request_error",
           param: null,
           code: null,
         },
