@@ -5,6 +5,7 @@ import type { Message } from "../protocol/message.ts"
 import { repairCallHistory } from "../toolkit/call-history-repair.ts"
 import { fenceResults } from "./fence-results.ts"
 import { repairHistory } from "./history-repair.ts"
+import { countRequest } from "./long-run.ts"
 import type { PartialReply } from "./partial-reply.ts"
 import type { Steps } from "./steps.ts"
 import type { Turn } from "./turn.ts"
@@ -22,6 +23,7 @@ export interface ReplyRequest {
 export async function* streamReply(turn: Turn, request: ReplyRequest): Steps<ModelOutcome> {
   const { partial } = request
   partial.beginReply()
+  countRequest()
   const { conversation } = turn
   const stream = turn.model.stream(
     {

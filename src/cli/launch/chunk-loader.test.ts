@@ -1,4 +1,5 @@
 import {
+  existsSync,
   chmodSync,
   mkdirSync,
   mkdtempSync,
@@ -16,6 +17,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 
 import { runProcess } from "../../../test/support/process-driver.ts"
+import { freeCompilerMemoryAtOnce } from "../../base/compiler-memory.ts"
 import { createChunkLoader } from "./chunk-loader.ts"
 
 const FIRST = `const other=require("./other-1.js");exports.twice=()=>other.value*2;exports.spawn=()=>require("node:child_process").spawn`
@@ -166,4 +168,11 @@ test("does not create a missing home, and works without a cache directory", () =
   load("./first-1.js")
   save()
   expect(readdirSync(root)).toEqual(["chunks"])
+})
+
+// The last one, because it changes this process.
+test("stores nothing after the flags of V8 have changed: the next start would reject it", () => {
+  freeCompilerMemoryAtOnce()
+  expect(run()).toBe(42)
+  expect(existsSync(join(root, "home/code"))).toBe(false)
 })

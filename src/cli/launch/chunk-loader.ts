@@ -13,6 +13,8 @@ import {
 } from "node:fs"
 import { Script } from "node:vm"
 
+import { engineFlagsHaveChanged } from "../../base/compiler-memory.ts"
+
 type Exports = Record<string, unknown>
 
 export interface ChunkLoader {
@@ -83,7 +85,7 @@ export function createChunkLoader({
   }
 
   const save = (): void => {
-    if (saved || cache === undefined) return
+    if (saved || cache === undefined || engineFlagsHaveChanged()) return
     saved = true
     try {
       // Later runs call other functions, so from time to time all chunks are stored again with everything compiled by then.

@@ -10,6 +10,7 @@ test.each([
   [{ TERM: "xterm-256color", TERM_PROGRAM: "vscode" }, "except-cursor-row", "kitty"],
   [{ TERM: "xterm-256color", XTERM_VERSION: "XTerm(390)" }, "none", "modify-other-keys"],
   [{ TERM: "tmux-256color", TMUX: "/tmp/tmux-0/default,1,0", XTERM_VERSION: "XTerm(390)" }, "all", "modify-other-keys"],
+  [{ TERM: "tmux-256color" }, "all", "modify-other-keys"],
   [{ TERM: "screen.xterm-256color", STY: "1.pts" }, "none", "legacy"],
   [{ TERM: "rxvt-unicode-256color" }, "none", "legacy"],
   [{ TERM: "linux" }, "none", "legacy"],

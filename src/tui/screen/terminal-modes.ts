@@ -20,8 +20,8 @@ export function terminalTraits(variable: (name: string) => string | undefined): 
   const term = variable("TERM") ?? ""
   const has = (name: string): boolean => (variable(name) ?? "") !== ""
   // tmux reflows for the programs in it, whatever the outer terminal does, and passes on no Kitty keys. It reports a series of resizes
-  // with a delay of up to 250 ms, while it has changed the size already.
-  if (has("TMUX"))
+  // with a delay of up to 250 ms, while it has changed the size already. Over ssh only the name of the terminal tells.
+  if (has("TMUX") || term.startsWith("tmux"))
     return {
       reflow: "all",
       settleMs: 300,
