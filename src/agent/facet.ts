@@ -64,7 +64,7 @@ export interface SessionFacet {
   /** The final text of a turn that was not interrupted. The returned text replaces it in `run-end`; the stored conversation keeps its own. */
   transformAnswer?(text: string): Promise<string | undefined>
   /** A paragraph for the user below the answer, if the turn ended with one. It is not part of the conversation. */
-  turnFooter?(): string | undefined
+  turnFooter?(): Promise<string | undefined> | string | undefined
   /** The answer has been delivered. Work that takes time is started here, not awaited. */
   afterTurn?(turn: EndedTurn): void
   /** The stream of a run is closed and nothing else runs; the next run waits for it. */

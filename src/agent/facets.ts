@@ -46,7 +46,7 @@ export interface Facets {
   memoryWritten(write: MemoryWrite): void
   delegationStarted(delegation: Delegation): void
   delegationEnded(delegation: EndedDelegation): void
-  turnFooters(): readonly string[]
+  turnFooters(): Promise<readonly string[]>
   afterTurn(turn: EndedTurn): void
   runEnded(): Promise<void>
   close(reason: string): Promise<void>
@@ -175,8 +175,7 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
     delegationEnded: (delegation) => {
       each("delegationEnded", (facet) => facet.delegationEnded?.(delegation))
     },
-    turnFooters: () =>
-      list.map((facet) => guard(facet, "turnFooter", () => facet.turnFooter?.())).filter((text) => isText(text)),
+    turnFooters: async () => await texts("turnFooter", async (facet) => facet.turnFooter?.()),
     afterTurn: (turn) => {
       each("afterTurn", (facet) => facet.afterTurn?.(turn))
     },

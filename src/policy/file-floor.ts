@@ -44,7 +44,7 @@ function readReason(path: string, directories: FloorDirectories): string | undef
   }
   const folded = foldedPath(path)
   if (hermesPaths(folded, directories).some((below) => SECRETS.has(below))) {
-    return `${path} holds credentials of Hermes and is not read by file tools`
+    return `${path} holds credentials or conversations of Hermes and is not read by file tools`
   }
   const inHome = pathBelow(folded, foldedPath(directories.userHome))
   if (inHome !== undefined && CREDENTIALS.has(inHome) && !HARMLESS.test(folded)) {
@@ -95,8 +95,35 @@ const PROCESS_SECRETS =
 const HARMLESS =
   /\/\.ssh\/(?:config|known_hosts[^/]*|[^/]+\.pub)$|\/\.aws\/config$|\/\.(?:ssh|aws|kube|docker|azure|gnupg)$/u
 
-const SYSTEM_SECRETS =
-  /^\/(?:private\/)?(?:var\/)?run\/secrets\/.*$|^\/(?:private\/)?etc\/(?:g?shadow-?|master\.passwd|sudoers(?:\.d\/.*)?|krb5\.keytab|ssh\/ssh_host_\w+_key|ssl\/private\/.*|networkmanager\/system-connections\/.*|wireguard\/.*|openvpn\/.*|ppp\/(?:chap|pap)-secrets|credstore[^/]*\/.*)$/u
+const SYSTEM_SECRETS = new RegExp(
+  [
+    String.raw`^/(?:private/)?(?:var/)?run/secrets/.*$`,
+    // Logins of containers and desktops, and tickets of Kerberos.
+    String.raw`^/(?:var/)?run/(?:user/\d+/)?containers/(?:\d+/)?auth\.json$`,
+    String.raw`^/(?:var/)?run/user/\d+/(?:keyring|gnupg|krb5cc)[^/]*(?:/.*)?$`,
+    String.raw`^/(?:private/)?(?:var/)?tmp/krb5cc[^/]*(?:/.*)?$`,
+    String.raw`^/var/lib/(?:rancher|kubelet/pki|sss/secrets|networkmanager)/.*$`,
+    String.raw`^/(?:private/)?etc/(?:${[
+      String.raw`g?shadow-?`,
+      String.raw`master\.passwd`,
+      String.raw`security/opasswd`,
+      String.raw`sudoers(?:\.d/.*)?`,
+      String.raw`krb5\.keytab`,
+      String.raw`ssh/ssh_host_\w+_key`,
+      String.raw`ssl/private/.*`,
+      String.raw`pki/tls/private/.*`,
+      String.raw`letsencrypt/(?:live|archive|accounts|keys)/.*`,
+      String.raw`(?:kubernetes/(?:[^/]+\.conf|pki/.*\.key)|rancher/.*)`,
+      String.raw`mysql/debian\.cnf`,
+      String.raw`networkmanager/system-connections/.*`,
+      String.raw`(?:wireguard|openvpn)/.*`,
+      String.raw`ipsec\.(?:secrets|d/private/.*)`,
+      String.raw`ppp/(?:chap|pap)-secrets`,
+      String.raw`credstore[^/]*/.*`,
+    ].join("|")})$`,
+  ].join("|"),
+  "u",
+)
 
 /** Returns why file tools must not write a file. */
 export function writeRefusal(written: string, directories: FloorDirectories): string | undefined {
@@ -232,7 +259,9 @@ export function executedByOthers(path: string): string | undefined {
 
 function executedName(folded: string): string | undefined {
   if (MAKES_REPOSITORY.test(folded)) return "a git repository"
-  const named = EXECUTED.find((name) => folded.endsWith(`/${name}`) || folded.includes(`/${name}/`))
+  const named = EXECUTED.find(([name]) =>
+    name.startsWith("*") ? folded.endsWith(name.slice(1)) : folded.endsWith(`/${name}`) || folded.includes(`/${name}/`),
+  )?.[1]
   // Remotes, refs, alternates: git obeys every file there, and only git has a reason to write them.
   return named ?? (folded.includes("/.git/") && !folded.endsWith("/.git/info/exclude") ? ".git" : undefined)
 }
@@ -256,7 +285,7 @@ const PROTECTED = createPathList(HERMES_PROTECTED)
 const PROGRAMS = createPathList(HERMES_PROGRAMS)
 const CREDENTIALS = createPathList(ACCOUNT_CREDENTIALS)
 const START_UP = createPathList(ACCOUNT_START_UP)
-const EXECUTED = EXECUTED_IN_WORKSPACE.map(foldedPath)
+const EXECUTED = EXECUTED_IN_WORKSPACE.map((name) => [foldedPath(name), name] as const)
 const INSTRUCTIONS = AGENT_INSTRUCTIONS.map((name) => [foldedPath(name), name] as const)
 
 const ENV_FILES = new Set([

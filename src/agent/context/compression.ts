@@ -15,7 +15,7 @@ import type { Usage } from "../../protocol/usage.ts"
 import type { TodoItem } from "../../toolkit/ports/todo.ts"
 import type { Conversation } from "../conversation.ts"
 import type { Steps } from "../steps.ts"
-import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures } from "./context-engine.ts"
+import type { CompressOptions, CompressOutcome, ContextEngine, ContextFigures, EngineModel } from "./context-engine.ts"
 import type { Estimator } from "./token-estimate.ts"
 import { withTodoList } from "./todo-reinjection.ts"
 import { isValidHistory } from "./history-validity.ts"
@@ -23,7 +23,10 @@ import type { MinimumWindowCheck } from "./minimum-window.ts"
 
 /** Decides when to compress the conversation and applies the result. One per session; the context engine does the compression. */
 export interface Compression {
+  /** With an estimate of the prompt where the conversation has messages, but no request was sent with this model yet. */
   readonly figures: ContextFigures
+  /** The conversation continues with another model; the figures are those of its window from now on. */
+  modelSwitched(model: EngineModel): void
   /** Compresses at the start of a turn when the conversation is too long. */
   beforeTurn(model: ModelClient, signal: AbortSignal): Steps<void>
   /** Compresses when the model changed to one with a smaller window. Returns a reason when the request must not be sent. */
@@ -127,6 +130,14 @@ export function createCompression(parts: CompressionParts): Compression {
     estimator.request({ system: conversation.system, messages: [], tools: parts.tools })
   const estimate = (): number => overheadTokens() + estimator.messages(conversation.history)
 
+  let lastEstimate: { readonly newest: Message | undefined; readonly tokens: number } | undefined
+  /** For figures that are read with every frame. */
+  const estimateOnce = (): number => {
+    const newest = conversation.history.at(-1)
+    if (lastEstimate?.newest !== newest || lastEstimate === undefined) lastEstimate = { newest, tokens: estimate() }
+    return lastEstimate.tokens
+  }
+
   /** Size of the next request: the provider's last count plus an estimate of the messages since. */
   const projected = (): number => {
     if (engine.figures.lastPromptTokens <= 0 || counted.tokens === 0) return estimate()
@@ -218,8 +229,12 @@ export function createCompression(parts: CompressionParts): Compression {
 
   return {
     get figures() {
-      return engine.figures
+      const { figures } = engine
+      return figures.lastPromptTokens === 0 && conversation.history.length > 0
+        ? { ...figures, lastPromptTokens: estimateOnce() }
+        : figures
     },
+    modelSwitched: (next) => engine.updateModel(next),
     beforeTurn: async function* (client, signal) {
       if (!parts.enabled) return
       const force = compressNextTurn

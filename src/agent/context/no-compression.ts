@@ -5,6 +5,7 @@ const NO_FIGURES = { lastPromptTokens: 0, thresholdTokens: 0, targetTokens: 0, c
 /** For short auxiliary conversations, which are never compressed. */
 export const noCompression: Compression = {
   figures: NO_FIGURES,
+  modelSwitched: () => undefined,
   beforeTurn: none,
   beforeRequest: allow,
   estimatedRequestTokens: () => 0,

@@ -82,16 +82,18 @@ async function approvalRequest(
     return shown
   }
   const [command] = request.commands
-  const pattern = offeredPattern(judged, decision, session)
+  const changes = command === undefined ? [] : (await import("../../policy/changed-shell.ts")).shellChanges(state)
+  // A rule would allow the line also in a shell where it starts the usual programs, or others.
+  const pattern = changes.length === 0 ? offeredPattern(judged, decision, session) : undefined
   const { background, pty } = prepared.parsed.args
   const shown: ShownRequest = {
     kind: command === undefined ? "tool" : "command",
     call: { ...prepared.shown, args: redactArguments(prepared.args, redact) },
     ...(command === undefined ? {} : { command: redact(command.line) }),
-    description: redact(decision.reason),
+    description: redact([decision.reason, ...changes].join("; ")),
     rule: decision.rule,
     choices: decision.personOnly === true ? ["once", "deny"] : pattern === undefined ? WITHOUT_ALWAYS : ALL_CHOICES,
-    reasons: decision.reasons.map(redact),
+    reasons: [...decision.reasons, ...changes].map(redact),
     ...(pattern === undefined ? {} : { pattern, ...scopeOf(request) }),
     ...(command === undefined
       ? {}

@@ -2,6 +2,7 @@ import { basename, dirname, join } from "node:path"
 
 import { isRecord, parseJson } from "../../base/json.ts"
 import type { FileSystem, JudgedPath, Workspace } from "../../exec/workspace.ts"
+import { writableRoots } from "../../policy/file-floor.ts"
 import type { CommandFinding, Walls } from "../../policy/commands/command-verdict.ts"
 import type { JudgedCommand, PolicyDirectories, PolicyRequest } from "../../policy/policy-request.ts"
 import type { PackageScripts } from "../../policy/commands/protected-file-rules.ts"
@@ -33,7 +34,7 @@ export interface JudgeSession extends Pick<
 > {
   readonly shell: Pick<ShellMemory, "before" | "inputs">
   readonly workspace: Pick<Workspace, "cwd"> & {
-    readonly files: Pick<FileSystem, "resolve" | "realPath"> & Partial<Pick<FileSystem, "read">>
+    readonly files: Pick<FileSystem, "resolve" | "realPath"> & Partial<Pick<FileSystem, "read" | "stat">>
   }
 }
 
@@ -170,8 +171,22 @@ async function judgedLines(
     const texts = await Promise.all(paths.map(async (path) => [path, await textOf(path, session)] as const))
     return new Map(texts.flatMap(([path, text]) => (text === undefined ? [] : [[path, text]])))
   }
-  const judgement = { state, facts, realPaths: lookUp, packageScripts, readTexts }
+  const programs = {
+    programDirectories: session.policyDirectories.programDirectories ?? [],
+    writable: writableRoots(session.policyDirectories),
+    hasFile: async (path: string): Promise<boolean> => await isFile(path, session),
+  }
+  const judgement = { state, facts, realPaths: lookUp, packageScripts, readTexts, programs }
   return await Promise.all(lines.map((line) => judgeCommand(line, judgement)))
+}
+
+async function isFile(path: string, { workspace }: JudgeSession): Promise<boolean> {
+  try {
+    return (await workspace.files.stat?.(path))?.kind === "file"
+  } catch {
+    // Not accessible: the shell may still start it.
+    return true
+  }
 }
 
 /** The text of a file; undefined where it cannot be read. */

@@ -7,6 +7,7 @@ import type { CommandRule } from "./command-rule.ts"
 import type { CommandFacts, CommandFinding, CommandVerdict, FindingLevel } from "./command-verdict.ts"
 import { CAPTURE_RULES } from "./families/capture.ts"
 import { CREDENTIAL_RULES } from "./families/credentials.ts"
+import { CREDENTIAL_LIST_RULES } from "./families/credential-lists.ts"
 import { CREDENTIAL_SEARCH_RULES } from "./families/credential-search.ts"
 import { DELETION_RULES } from "./families/deletion.ts"
 import { DISK_RULES } from "./families/disks.ts"
@@ -124,6 +125,7 @@ const RULES = indexRules([
   ...CREDENTIAL_RULES,
   ...OUTGOING_DATA_RULES,
   ...CREDENTIAL_SEARCH_RULES,
+  ...CREDENTIAL_LIST_RULES,
   ...CAPTURE_RULES,
   ...LAUNCHER_RULES,
   ...TEXT_PROGRAM_RULES,

@@ -50,7 +50,7 @@ function couldNameCredential(path: string, facts: CommandFacts): boolean {
 
 /** Samples of what `SYSTEM_SECRETS` matches, for patterns. */
 const SYSTEM_SECRET_NAMES: readonly string[] =
-  "etc/shadow etc/gshadow etc/master.passwd etc/sudoers etc/krb5.keytab etc/ssh/ssh_host_rsa_key etc/ssh/ssh_host_ed25519_key etc/ssl/private etc/NetworkManager/system-connections etc/wireguard proc/self/environ proc/1/environ run/secrets".split(
+  "etc/shadow etc/gshadow etc/master.passwd etc/sudoers etc/krb5.keytab etc/ssh/ssh_host_rsa_key etc/ssh/ssh_host_ed25519_key etc/ssl/private etc/NetworkManager/system-connections etc/wireguard etc/kubernetes/admin.conf etc/rancher etc/letsencrypt/live etc/letsencrypt/archive tmp/krb5cc_0 proc/self/environ proc/1/environ run/secrets".split(
     " ",
   )
 
@@ -108,5 +108,5 @@ const HARMLESS =
   /\/\.ssh\/(?:config|known_hosts[^/]*|[^/]*\.pub|authorized_keys)$|\/\.aws\/config$|\/\.(?:ssh|aws|kube|docker|azure|gnupg)\/?$|\/\.gnupg\/(?:gpg(?:-agent)?\.conf|pubring[^/]*)$/u
 
 const SYSTEM_SECRETS =
-  /^\/(?:etc\/(?:g?shadow|master\.passwd|sudoers|ssh\/ssh_host_\w+_key|krb5\.keytab|ssl\/private|NetworkManager\/system-connections|wireguard|ppp\/(?:chap|pap)-secrets)|proc\/(?:\d+|self|\*)\/environ|var\/lib\/(?:sss|NetworkManager)\/|run\/secrets\/|var\/run\/secrets\/)/u
+  /^\/(?:etc\/(?:g?shadow|master\.passwd|sudoers|ssh\/ssh_host_\w+_key|krb5\.keytab|ssl\/private|NetworkManager\/system-connections|wireguard|ipsec\.(?:secrets|d\/private)|pki\/tls\/private|letsencrypt\/(?:live|archive|accounts|keys)|kubernetes\/(?:[^/]+\.conf$|pki\/.*\.key$)|rancher|mysql\/debian\.cnf|ppp\/(?:chap|pap)-secrets)|proc\/(?:\d+|self|\*)\/environ|var\/lib\/(?:sss|NetworkManager|rancher|kubelet\/pki)\/|(?:var\/)?tmp\/krb5cc|(?:var\/)?run\/(?:user\/\d+\/)?containers\/(?:\d+\/)?auth\.json|(?:var\/)?run\/user\/\d+\/(?:keyring|gnupg|krb5cc)|run\/secrets\/|var\/run\/secrets\/)/u
 const KEY_FILE = /\/(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?|wallet\.dat|[^/]+\.(?:keystore|jks|kdbx|ppk))$/u

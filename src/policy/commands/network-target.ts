@@ -38,6 +38,6 @@ export const NETWORK_PROGRAMS: ReadonlySet<string> = new Set([
   ...(
     "curl wget wget2 aria2c http https xh httpie lynx links w3m nc ncat netcat socat telnet ftp lftp tftp sftp scp rsync ssh openssl " +
     "mail mailx sendmail mutt msmtp swaks s-nail nmap hping3 curlie grpcurl websocat wscat rclone s3cmd mc " +
-    "aws gsutil gcloud az doctl magic-wormhole wormhole croc ffsend transfer ngrok cloudflared ssh-copy-id"
+    "aws gsutil gcloud az doctl magic-wormhole wormhole croc ffsend transfer ngrok cloudflared ssh-copy-id ssh-keyscan"
   ).split(" "),
 ])

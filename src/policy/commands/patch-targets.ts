@@ -13,14 +13,32 @@ export function appliesPatch(call: Invocation): boolean {
 
 /** The directory that git writes files in: `-C`, `--work-tree` and `GIT_WORK_TREE` change it. */
 export function gitDirectory(call: Invocation): string | undefined {
-  const variable = call.command.assignments.findLast(({ name }) => name === "GIT_WORK_TREE")?.value
+  const variable = gitWorkTree(call)
   const end = call.words.findIndex(({ text }) => !text.startsWith("-") && text === subcommands(call)[0])
   const before = { ...call, words: end === -1 ? call.words : call.words.slice(0, end) }
-  const changed = [...optionValues(before, "-C"), ...optionValues(before, "--work-tree"), variable]
+  const options = optionValues(before, "--work-tree")
+  const changed = [...optionValues(before, "-C"), ...(options.length > 0 ? options : [variable])]
   return changed.reduce(
     (directory, word) => (word === undefined ? directory : absolutePath(word, directory)),
     call.command.directory,
   )
+}
+
+/** The value of `GIT_WORK_TREE`, also of one that an earlier command exported. */
+function gitWorkTree({ command, understood }: Invocation): ShellWord | undefined {
+  const own = command.assignments.findLast(({ name }) => name === "GIT_WORK_TREE")?.value
+  const given = command.wrappers.flatMap(({ argv }) => argv).findLast(({ text }) => text.startsWith("GIT_WORK_TREE="))
+  if (own !== undefined) return own
+  if (given !== undefined) return { ...given, text: given.text.slice(given.text.indexOf("=") + 1) }
+  const { variables } = understood.after
+  if (!variables.has("GIT_WORK_TREE")) return undefined
+  const text = variables.get("GIT_WORK_TREE")
+  return { text: text ?? "$GIT_WORK_TREE", known: text !== undefined, pattern: false }
+}
+
+/** Whether git writes its files in another directory than that of the repository. */
+export function hasOwnWorkTree(call: Invocation): boolean {
+  return optionValues(call, "--work-tree").length > 0 || gitWorkTree(call) !== undefined
 }
 
 /** The files with patches that a line applies. Their text is read when the line is judged. */

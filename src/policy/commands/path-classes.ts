@@ -1,5 +1,10 @@
 import { posix } from "node:path"
-import { ACCOUNT_CREDENTIALS, ACCOUNT_START_UP } from "../../config/protected-paths.ts"
+import {
+  ACCOUNT_CREDENTIALS,
+  ACCOUNT_START_UP,
+  AGENT_INSTRUCTIONS,
+  EXECUTED_IN_WORKSPACE,
+} from "../../config/protected-paths.ts"
 import { agentInstructions, executedByOthers, isWithin } from "../file-floor.ts"
 import { foldedPath } from "../folded-path.ts"
 import { createPathList } from "../path-list.ts"
@@ -28,6 +33,20 @@ export function pathClass(path: string, facts: CommandFacts): PathClass | undefi
   if (named !== undefined || !hasGlob(path)) return named
   return couldNameStartUp(path, facts) ? "user-sensitive" : undefined
 }
+
+/** True for a directory such as `.vscode`, in which other programs and agents look for files that they obey. */
+export function isSteeringDirectory(path: string, { workspaceRoot }: CommandFacts): boolean {
+  return STEERING_DIRECTORIES.has(foldedPath(posix.basename(path))) && !isWithin(workspaceRoot, path)
+}
+
+/** Most files in these are of another kind: workflows, settings of many programs. */
+const MIXED_DIRECTORIES: ReadonlySet<string> = new Set([".git", ".github", ".config"])
+const STEERING_DIRECTORIES: ReadonlySet<string> = new Set(
+  [...EXECUTED_IN_WORKSPACE, ...AGENT_INSTRUCTIONS].flatMap((name) => {
+    const [first = "", ...rest] = name.split("/")
+    return rest.length > 0 && first.startsWith(".") && !MIXED_DIRECTORIES.has(first) ? [foldedPath(first)] : []
+  }),
+)
 
 /** A pattern such as `~/.b?shrc` is judged as if it expanded to every file that it could name. */
 function couldNameStartUp(path: string, { userHome }: CommandFacts): boolean {

@@ -17,7 +17,6 @@ test.each([
   ["husky", "husky"],
   ["npx husky init", "husky"],
   ["pnpm exec husky install", "husky"],
-  ["./node_modules/.bin/husky", "husky"],
   ["cd sub && npx husky", "husky"],
   ["npm install", "husky"],
   ["npm ci --silent", "husky"],
@@ -70,6 +69,21 @@ test("a line that is not understood, or runs elsewhere, opens nothing", async ()
     const { commands } = await commandCall(line)
     expect([line, commands.flatMap(({ opens }) => opens)]).toEqual([line, []])
   }
+})
+
+test.each([
+  "tools/pre-commit install",
+  "./node_modules/.bin/husky",
+  "PATH=$PWD/tools:$PATH; pre-commit install",
+  "export PATH=/w/tools; pre-commit install; export PATH=/usr/bin",
+  "PATH=tools:/usr/bin pre-commit install",
+  "env PATH=/w/tools pre-commit install",
+  "hash -p /w/tools/pre-commit pre-commit; pre-commit install",
+  "export NODE_OPTIONS='--require /w/x.js'; npx husky",
+  "HOME=/w/hh git submodule update --init",
+])("%s opens nothing: the program may be one that commands wrote", async (line) => {
+  const { commands } = await commandCall(line)
+  expect(commands.flatMap(({ opens }) => opens)).toEqual([])
 })
 
 test("the auxiliary model cannot open files, a rule that names exactly the call can", async () => {

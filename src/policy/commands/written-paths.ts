@@ -1,6 +1,7 @@
 import { posix } from "node:path"
 import type { ShellWord } from "../shell/understood-command.ts"
 import { outputTargets } from "./command-paths.ts"
+import { gitOutput } from "./git-output.ts"
 import { hasFlag, optionValues, packedValues } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
 import { patchedFiles } from "./patch-targets.ts"
@@ -22,6 +23,8 @@ export interface WrittenPath {
   readonly word: ShellWord
   /** A name that results from copying into a directory. */
   readonly derived?: true
+  /** A directory that is written with files whose names the command does not say. */
+  readonly tree?: true
 }
 
 /** The files that a command writes, replaces or deletes, as far as its arguments name them. */
@@ -29,9 +32,36 @@ export function writtenPaths(call: Invocation): readonly WrittenPath[] {
   const redirected = call.isWrapper
     ? []
     : outputTargets(call.command).map((word): WrittenPath => ({ method: "redirection", word }))
-  if (call.isWrapper) return LOGGING_WRAPPERS.has(call.program) ? commonOutput(call) : []
-  return [...redirected, ...(WRITERS.get(call.program) ?? commonOutput)(call)]
+  if (call.isWrapper)
+    return [...(LOGGING_WRAPPERS.has(call.program) ? commonOutput(call) : []), ...loggedTo(declaredIn(call))]
+  return [
+    ...redirected,
+    ...loggedTo([...call.command.assignments, ...declaredIn(call)]),
+    ...(WRITERS.get(call.program) ?? commonOutput)(call),
+  ]
 }
+
+interface Variable {
+  readonly name: string
+  readonly value: ShellWord
+}
+
+/** Variables that name a file in which programs write. */
+const loggedTo = (variables: readonly Variable[]): readonly WrittenPath[] =>
+  variables.flatMap(({ name, value }) => (LOG_VARIABLE.test(name) ? [{ method: "other", word: value }] : []))
+
+function declaredIn(call: Invocation): readonly Variable[] {
+  if (!DECLARING.has(call.program)) return []
+  return call.words.flatMap((word) => {
+    const parts = /^(\w+)=(.*)$/su.exec(word.text)
+    return parts === null ? [] : { name: parts[1] ?? "", value: { ...word, text: parts[2] ?? "" } }
+  })
+}
+
+const DECLARING: ReadonlySet<string> = new Set(["env", "export", "declare", "typeset", "readonly"])
+/** `GIT_TRACE=1` and `GIT_TRACE=true` are names of files that nothing protects. */
+const LOG_VARIABLE =
+  /^(?:GIT_TRACE\w*|SSLKEYLOGFILE|LESSHISTFILE|MYSQL_HISTFILE|PSQL_HISTORY|SQLITE_HISTORY|NODE_REPL_HISTORY|NODE_REDIRECT_WARNINGS|PYTHON_HISTORY|MALLOC_TRACE|LD_DEBUG_OUTPUT|COVERAGE_FILE|npm_config_logs_dir)$/iu
 
 /** Most programs write to the file of `-o`. A word behind it that is no file names none of the protected ones. */
 const commonOutput: Writer = (call) =>
@@ -93,14 +123,23 @@ const copies: Writer = (call) => {
   const targets = directories.length > 0 ? directories : call.operands.length > 1 ? last(call) : []
   const sources =
     directories.length > 0 ? call.operands.filter((word) => !directories.includes(word)) : call.operands.slice(0, -1)
+  const isTree = copiesTree(call, sources) ? { tree: true as const } : {}
   return targets.flatMap((target) => [
-    { method: "copy" as const, word: target },
+    { method: "copy" as const, word: target, ...isTree },
     ...sources.map((source) => ({
       method: "copy" as const,
       derived: true as const,
+      ...isTree,
       word: { ...target, text: `${target.text}/${posix.basename(source.text)}`, known: target.known && source.known },
     })),
   ])
+}
+
+/** Whether whole directories are copied, moved or linked. A name with an extension is usually a file. */
+function copiesTree(call: Invocation, sources: readonly ShellWord[]): boolean {
+  if (/^(?:mv|ln|git)$/u.test(call.program))
+    return sources.some(({ text }) => posix.extname(posix.basename(text)) === "")
+  return hasFlag(call, /^-[a-zA-Z]*[rRa]|^--(?:recursive|archive)$/u)
 }
 
 /** A hard link is another name of the same file: what is written through it changes the source. */
@@ -135,7 +174,11 @@ const remoteNames = (call: Invocation): readonly ShellWord[] =>
 export const curlOutput: Writer = all(
   as(
     "other",
-    options("-o", "--output", "-D", "--dump-header", "-c", "--cookie-jar", "--trace", "--trace-ascii", "--stderr"),
+    options(
+      ..."-o --output -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc --ssl-sessions".split(
+        " ",
+      ),
+    ),
   ),
   (call) => {
     if (!hasFlag(call, /^-[a-zA-Z#]*O|^--remote-name/u)) return []
@@ -148,37 +191,30 @@ export const curlOutput: Writer = all(
   },
 )
 export const wgetOutput: Writer = all(
-  as("other", options("-O", "--output-document", "-o", "--output-file", "-a", "-P", "--directory-prefix")),
-  (call) =>
-    optionValues(call, "-O", "--output-document").length > 0
-      ? []
-      : remoteNames(call).map((word) => ({ method: "other", word })),
+  as(
+    "other",
+    options(
+      ..."-O --output-document -o --output-file -a --append-output -P --directory-prefix --save-cookies --rejected-log --warc-file --hsts-file".split(
+        " ",
+      ),
+    ),
+  ),
+  (call) => {
+    if (optionValues(call, "-O", "--output-document").length > 0) return []
+    const names = remoteNames(call)
+    const inDirectory = options(
+      "-P",
+      "--directory-prefix",
+    )(call).flatMap((directory) => names.map((name) => ({ ...directory, text: `${directory.text}/${name.text}` })))
+    return [...names, ...inDirectory].map((word) => ({ method: "other", word }))
+  },
 )
 
-const extractInto = as("other", options("-C", "--directory", "-d", "--one-top-level"))
+const extractInto: Writer = (call) =>
+  options("-C", "--directory", "-d", "--one-top-level")(call).map((word) => ({ method: "other", word, tree: true }))
 const copyWriters: Writer = copies
 const deletes = as("delete", operands)
 const output = as("other", options("-o", "--output", "-out", "--out"))
-
-/** The directory of a clone or worktree, and the files of --output. */
-function gitOutput(call: Invocation): readonly ShellWord[] {
-  const [action = "", second = ""] = call.operands.map(({ text }) => text)
-  const output = optionValues(
-    call,
-    "--output",
-    "--output-directory",
-    "--separate-git-dir",
-    ...(action === "checkout-index" ? ["--prefix"] : []),
-    ...(["archive", "format-patch"].includes(action) ? ["-o"] : []),
-  )
-  const target =
-    action === "clone" && call.operands.length > 2
-      ? last(call)
-      : action === "worktree" && second === "add"
-        ? call.operands.slice(2, 3)
-        : []
-  return [...output, ...target, ...patchedFiles(call)]
-}
 
 /** The files of `.output`, `.backup` and other commands of sqlite3. */
 function sqliteOutput(call: Invocation): readonly ShellWord[] {
@@ -266,7 +302,8 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["rmdir", deletes],
   ["crudini", as("other", (call) => call.operands.slice(1, 2))],
   ["yq", as("other", (call) => (hasFlag(call, /^-i|^--in-?place/u) ? call.operands.slice(1) : []))],
-  ["git", all(as("other", gitOutput), gitMoves)],
+  ["git", all((call) => gitOutput(call).map((written) => ({ method: "other", ...written })), gitMoves)],
+  ["uniq", as("other", (call) => call.operands.slice(1))],
   ["mkfifo", as("other", operands)],
   ["setfacl", as("other", last)],
   ["chattr", as("other", last)],

@@ -4,9 +4,9 @@ import { programName } from "../commands/invocation.ts"
 import { isLoopback, NAME_LOOKUP_PROGRAMS, NETWORK_PROGRAMS } from "../commands/network-target.ts"
 import { executedFiles } from "../executed-files.ts"
 import type { JudgedCommand } from "../policy-request.ts"
-import type { ShellWord, SimpleCommand } from "../shell/understood-command.ts"
+import type { ShellWord, SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"
 import { hostsIn, plainHost } from "./hosts.ts"
-import { installedPackages } from "./packages.ts"
+import { installedPackages, installsUnknown } from "./packages.ts"
 import type { Sink } from "./sink.ts"
 
 const MIN_COMMAND_CHARS = 12
@@ -16,10 +16,12 @@ export function commandSinks(
   { line, verdict: { understood }, isReadOnly, registries = [] }: JudgedCommand,
   hostsWrittenTo: (fileName: string) => readonly string[],
 ): readonly Sink[] {
+  const isSettingsMoved = movesSettings(understood)
   const sinks = understood.commands.flatMap((command) => [
-    ...networkSinks(command),
+    ...networkSinks(command, isSettingsMoved),
     ...publishingSinks(command),
     ...installedPackages(command).map((value): Sink => ({ kind: "package", value })),
+    ...(installsUnknown(command) ? [UNKNOWN_ADDRESS] : []),
   ])
   const written = executedFiles(understood).flatMap((path) => hostsWrittenTo(basename(path)))
   const isOrdinary = isReadOnly || (understood.doubts.length === 0 && understood.commands.every(isProjectCommand))
@@ -31,7 +33,23 @@ export function commandSinks(
   ].filter(({ kind, value }) => kind !== "network" || !isLoopback(value))
 }
 
-function networkSinks(command: SimpleCommand): readonly Sink[] {
+const UNKNOWN_ADDRESS: Sink = { kind: "network", value: undefined }
+
+/** Since then, curl, wget and git take addresses from other settings than those of the user. */
+function movesSettings({ commands, after }: UnderstoodCommand): boolean {
+  return (
+    [...after.variables.keys()].some((name) => REDIRECTING_VARIABLE.test(name)) ||
+    commands.some(({ argv, assignments, wrappers }) => {
+      const words = [...argv, ...wrappers.flatMap((wrapper) => wrapper.argv)]
+      return (
+        assignments.some(({ name }) => REDIRECTING_VARIABLE.test(name)) ||
+        words.some(({ text }) => REDIRECTING_VARIABLE.test(/^(\w+)=/u.exec(text)?.[1] ?? ""))
+      )
+    })
+  )
+}
+
+function networkSinks(command: SimpleCommand, isSettingsMoved: boolean): readonly Sink[] {
   const program = programName(command.program ?? "")
   const words = command.argv.slice(1)
   const texts = [...words.map(({ text }) => text), ...inputTexts(command)]
@@ -40,10 +58,10 @@ function networkSinks(command: SimpleCommand): readonly Sink[] {
     ...command.redirections.map(({ target }) => target.text),
   ].flatMap(hostsIn)
   const remote = command.remote === undefined || command.remote === "" ? [] : [command.remote]
-  const redirected =
-    NETWORK_PROGRAMS.has(program) && command.assignments.some(({ name }) => REDIRECTING_VARIABLE.test(name))
-      ? [undefined]
-      : []
+  const isConnecting = NETWORK_PROGRAMS.has(program) || (program === "git" && GIT_CONNECTS.test(command.text))
+  // `xargs curl`: the addresses are in the input.
+  const isFilled = command.wrappers.some((wrapper) => /^(?:xargs|parallel)$/u.test(programName(wrapper.program)))
+  const redirected = isConnecting && (isSettingsMoved || isFilled) ? [undefined] : []
   return [...new Set([...around, ...remote, ...redirected, ...hostsOf(program, words, texts)])].map((value) => ({
     kind: "network",
     value,
@@ -58,7 +76,8 @@ function hostsOf(
   if (TEXT_PROGRAMS.has(program)) return []
   if (program === "git" && !GIT_NETWORK.test(texts.join(" "))) return []
   const found = texts.flatMap(hostsIn)
-  if (program === "git") return [...found, ...texts.slice(1).flatMap((text) => scpHost(text))]
+  if (program === "git")
+    return [...found, ...texts.slice(1).flatMap((text) => scpHost(text)), ...(isUnknownToGit(words) ? [undefined] : [])]
   if (NETWORK_PROGRAMS.has(program)) return programHosts(program, words, found)
   const isCode = INTERPRETERS.test(program) && texts.some((text) => NETWORK_CODE.test(text))
   return found.length === 0 && isCode ? [undefined] : found
@@ -73,12 +92,20 @@ function programHosts(
   if (CLOUD_PROGRAMS.has(program)) return found
   if (program === "openssl" && words[0]?.text !== "s_client") return found
   if (program === "getent") return HOST_DATABASE.test(words[0]?.text ?? "") ? lookedUp(words.slice(1)) : found
-  const operands = words.filter(({ text }) => !text.startsWith("-"))
+  const operands = words.filter(
+    ({ text }, index) => !text.startsWith("-") && !takesValue(program, words[index - 1]?.text ?? ""),
+  )
   const plain = operands.flatMap(({ text }) => plainHost(text.replace(/^@|^(?:TCP|UDP|OPENSSL|SSL)[46]?:/iu, "")) ?? [])
   const first = HOST_FIRST.has(program) && plain.length === 0 ? operands.slice(0, 1).map(({ text }) => text) : []
   const hosts = [...found, ...plain, ...first]
-  const isUnknown = words.some(({ known, text }) => (!known && !text.startsWith("-")) || REDIRECTS_REQUESTS.test(text))
+  const isUnknown = words.some(
+    ({ known, text }) =>
+      (!known && !text.startsWith("-")) || REDIRECTS_REQUESTS.test(text) || ADDRESSES_FROM_FILE[program]?.test(text),
+  )
   if (isUnknown) return [...hosts, undefined]
+  // Without an address, curl uses those of its settings.
+  const isAsked = words.every(({ text }) => /^(?:-V|-h|-M|--version|--help|--manual|all)$/u.test(text))
+  if (program === "curl" && hosts.length === 0 && !isAsked) return [undefined]
   return hosts.length === 0 && operands.length > 0 ? [undefined] : hosts
 }
 
@@ -92,7 +119,63 @@ const HOST_DATABASE = /^a?hosts(?:v[46])?$/u
 /** Options with which curl and wget talk to another machine than the address says. */
 const REDIRECTS_REQUESTS =
   /^(?:--(?:connect-to|resolve|proxy\b.*|preproxy|socks[45].*|config|doh-url|dns-.*|(?:abstract-)?unix-socket)(?:=.*)?|-[xK].*)$/u
-const REDIRECTING_VARIABLE = /^(?:curl_home|wgetrc|system_wgetrc|(?:https?|all|ftp)_proxy)$/iu
+const REDIRECTING_VARIABLE =
+  /^(?:home|xdg_config_home|curl_home|wgetrc|system_wgetrc|git_config(?:_\w+)?|(?:https?|all|ftp)_proxy)$/iu
+/** Options with which a program takes addresses from a file or from its input. */
+const ADDRESSES_FROM_FILE: Readonly<Record<string, RegExp>> = {
+  curl: /^--(?:expand-url|variable)(?:=|$)/u,
+  wget: /^-[a-zA-Z]*i|^--(?:input-file|base|config|execute)(?:=|$)|^-[a-zA-Z]*[Be]/u,
+  wget2: /^-[a-zA-Z]*i|^--(?:input-file|base|config|execute)(?:=|$)|^-[a-zA-Z]*[Be]/u,
+  aria2c: /^-[a-zA-Z]*i|^--(?:input-file|conf-path)(?:=|$)/u,
+  dig: /^-f/u,
+  fping: /^-f|^--file/u,
+  nmap: /^-i[LR]/u,
+  "ssh-keyscan": /^-f/u,
+}
+
+/** An option whose value is the next word, so that this word is no address. The first letter with a value ends a packed option. */
+function takesValue(program: string, option: string): boolean {
+  return VALUED[program]?.test(option) === true
+}
+
+const CURL_VALUED =
+  /^-[^-AbcCdDeEFHKmoPQrtTuUwXyYz][^AbcCdDeEFHKmoPQrtTuUwXyYz]*[AbcCdDeEFHmoPQrtTuUwXyYz]$|^-[AbcCdDeEFHmoPQrtTuUwXyYz]$|^--(?:data(?:-\w+)?|json|form(?:-string)?|header|output(?:-dir)?|user(?:-agent)?|request|cookie(?:-jar)?|upload-file|dump-header|referer|range|write-out|max-time|connect-timeout|retry(?:-delay|-max-time)?|cacert|capath|cert|key|limit-rate|trace(?:-ascii)?|stderr|etag-(?:save|compare)|libcurl|max-redirs)$/u
+const WGET_VALUED =
+  /^-[OoaPUtTwQADIRXl]$|^-[^-OoaPUtTwQADIRXliBe][^OoaPUtTwQADIRXliBe]*[OoaPUtTwQADIRXl]$|^--(?:output-(?:document|file)|directory-prefix|append-output|user-agent|header|post-(?:data|file)|body-(?:data|file)|method|tries|timeout|wait|accept|reject|save-cookies|load-cookies|level)$/u
+const VALUED: Readonly<Record<string, RegExp>> = {
+  curl: CURL_VALUED,
+  curlie: CURL_VALUED,
+  wget: WGET_VALUED,
+  wget2: WGET_VALUED,
+}
+
+/** Whether the repository of a git command that loads from one, or a setting that leads elsewhere, cannot be read. */
+function isUnknownToGit(words: readonly ShellWord[]): boolean {
+  const at = words.findIndex(({ text }) => GIT_LOADS.test(text))
+  if (at === -1) return false
+  const isLed = words
+    .slice(0, at)
+    .some(({ text, known }, index) =>
+      words[index - 1]?.text === "-c" ? !known || LEADING_SETTING.test(text) : /^--(?:config-env|git-dir)/u.test(text),
+    )
+  if (isLed) return true
+  for (const [index, { text, known }] of words.entries()) {
+    if (index <= at || GIT_VALUED.test(words[index - 1]?.text ?? "")) continue
+    if (!known) return true
+    // The address of `remote add` follows its name.
+    if (!text.startsWith("-") && !GIT_ACTION.test(text) && words[at]?.text !== "remote") return false
+  }
+  return false
+}
+
+const GIT_LOADS = /^(?:clone|pull|fetch|ls-remote|submodule|remote|archive|subtree|lfs)$/u
+const GIT_CONNECTS = /^git\b.*\s(?:clone|pull|fetch|push|ls-remote|submodule|archive|subtree|lfs)\b/u
+const GIT_ACTION = /^(?:add|update|set-url|fetch|pull|push)$/u
+const GIT_VALUED =
+  /^(?:-b|-o|-j|-u|-m|-t|--branch|--depth|--origin|--jobs|--filter|--deepen|--shallow-since|--sort|--name|--prefix|--reference|--path)$/u
+/** Settings that lead git to another address. */
+const LEADING_SETTING =
+  /^(?:url\..+\.(?:push)?insteadof|remotes?\..+|include(?:if)?\..*path|http\..*proxy|core\.(?:gitproxy|sshcommand)|branch\..+\.(?:push)?remote)(?:=|$)/iu
 
 function scpHost(text: string): readonly string[] {
   const host = /^(?:[\w.-]+@)?[\w-]+(?:\.[\w-]+)+:/u.test(text) ? plainHost(text) : undefined

@@ -13,7 +13,7 @@ const INSTALLERS: readonly Installer[] = [
   { program: /^(?:npm|pnpm|yarn|bun)$/u, subcommand: /^(?:install|i|add|isntall|in)$/u },
   { program: /^(?:npm|pnpm|yarn|bun)$/u, subcommand: /^(?:exec|x|dlx|create|init)$/u, firstOnly: true },
   { program: /^(?:npx|bunx|pnpx|uvx|pipx)$/u, firstOnly: true },
-  { program: /^pip[\d.]*$/u, subcommand: /^install$/u },
+  { program: /^pip[\d.]*$/u, subcommand: /^(?:install|download|wheel)$/u },
   {
     program:
       /^(?:poetry|uv|pdm|rye|hatch|cargo|composer|mix|dart|flutter|deno|nimble|opam|cabal|stack|luarocks|cpanm?)$/u,
@@ -43,6 +43,17 @@ export function installedPackages(command: SimpleCommand): readonly string[] {
   return [...installed, ...run]
     .map(withoutVersion)
     .filter((name) => name !== "" && !isLocal(name) && !isWellKnown(name))
+}
+
+/** `npm install $(cat file)`: what is installed cannot be read, and may be an address. */
+export function installsUnknown({ program = "", argv }: SimpleCommand): boolean {
+  const words = argv.slice(1)
+  const pip = words.findIndex(({ text }) => text === "pip")
+  const name = pip === -1 ? programName(program) : "pip"
+  return INSTALLERS.some(({ program: installer, subcommand = /^/u }) => {
+    const from = installer.test(name) ? words.findIndex(({ text }, index) => index > pip && subcommand.test(text)) : -1
+    return from !== -1 && words.slice(from).some(({ known, text }) => !known && /^[$`]/u.test(text))
+  })
 }
 
 /** Installed in so many projects that a text which mentions the package proves nothing. */

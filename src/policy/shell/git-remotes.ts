@@ -20,11 +20,18 @@ const CLONE_OPTIONS = {
 /** Remembers where a push leads since a command added or changed a remote repository, or cloned one. */
 export function rememberRemotes(name: string, { argv, frame }: Call): void {
   const { scope } = frame
-  if (frame.source === "remote" || scope.remotes.size >= MOST_REMOTES) return
+  if (frame.source === "remote") return
+  if (scope.remotes.size >= MOST_REMOTES) {
+    // No further ones are kept, so that any may have changed.
+    scope.remotes.add(ANY_REMOTE)
+    return
+  }
   if (name === "gh") {
     if (argv[1]?.text === "repo" && argv[2]?.text === "clone") addClone(operandsOf(argv, 3, CLONE_OPTIONS), argv, scope)
     return
   }
+  if (COPYING.has(name)) addCopies(name, argv, scope)
+  if (UNPACKING.has(name)) addUnpacked(argv, scope)
   if (name !== "git" && name !== "jj") return
   const start = name === "jj" && argv[1]?.text === "git" ? 2 : 1
   const at = findCommand(argv, GLOBAL, start)?.at
@@ -110,6 +117,49 @@ function addClone(
   const [directory] = directories
   const isKnown = target.known && !target.pattern
   remotes.add(isKnown && directory !== undefined ? posix.resolve(directory, base, target.text) : ANY_REMOTE)
+}
+
+const COPYING: ReadonlySet<string> = new Set(["cp", "gcp", "rsync", "mv", "ln"])
+
+/** The copy of a directory may be a repository with the addresses that a command gave it. */
+function addCopies(name: string, argv: readonly Field[], { directories: [directory], remotes }: Scope): void {
+  const words = argv.slice(1)
+  const isRecursive =
+    name === "mv" || words.some(({ text }) => /^-[a-zA-Z]*[rRasL]|^--(?:recursive|archive|symbolic)$/u.test(text))
+  const operands = words.filter(({ text }) => !text.startsWith("-"))
+  const target = operands.at(-1)
+  if (!isRecursive || target?.known !== true || directory === undefined || operands.length < 2) return
+  const to = posix.resolve(directory, target.text)
+  for (const { text } of operands.slice(0, -1)) {
+    const base = posix.basename(text)
+    // `mv a.ts src` moves a file.
+    if (name === "mv" && posix.extname(base) !== "") continue
+    if (posix.basename(to) === ".git") addCopy(posix.dirname(to))
+    if (base === ".git") addCopy(to)
+    else {
+      addCopy(to)
+      if (base !== "" && base !== "." && base !== "..") addCopy(posix.join(to, base))
+    }
+  }
+
+  // Copies into the directory itself or above it make no other repository of it.
+  function addCopy(path: string): void {
+    if (directory !== undefined && !isAbove(path, directory)) remotes.add(path)
+  }
+}
+
+const UNPACKING: ReadonlySet<string> = new Set(["tar", "gtar", "bsdtar", "unzip", "cpio"])
+
+/** An archive may contain a repository. */
+function addUnpacked(argv: readonly Field[], { directories: [directory], remotes }: Scope): void {
+  const target = optionValue(argv, ["-C", "--directory", "-d", "-D", "--one-top-level"])?.word
+  if (target?.known !== true || directory === undefined) return
+  const path = posix.resolve(directory, target.text)
+  if (!isAbove(path, directory)) remotes.add(path)
+}
+
+function isAbove(path: string, directory: string): boolean {
+  return path === "/" || directory === path || directory.startsWith(`${path}/`)
 }
 
 function nameOfClone(address: string): string {

@@ -14,6 +14,7 @@ const paths = (call: Invocation, word: ShellWord): readonly string[] =>
 
 /** Operands of a program that reads or copies whole directories. */
 function searched(call: Invocation): readonly ShellWord[] {
+  if (COMPARERS.has(call.program)) return hasFlag(call, /^-[a-zA-Z0-9]*r|^--recursive$/u) ? call.operands : []
   if (COPIERS.has(call.program)) {
     const isRecursive = call.program === "rclone" || hasFlag(call, /^-[a-zA-Z]*[raRA]|^--(?:recursive|archive)$/u)
     return isRecursive ? call.operands.slice(0, -1) : []
@@ -26,7 +27,8 @@ function searched(call: Invocation): readonly ShellWord[] {
 
 const RECURSIVE = new Set(["rg", "ag", "ack", "ugrep", "git-grep"])
 const COPIERS = new Set(["cp", "gcp", "rsync", "scp", "rclone"])
-const SEARCHERS = ["grep", "egrep", "fgrep", "zgrep", ...RECURSIVE, ...COPIERS]
+const COMPARERS = new Set(["diff", "colordiff", "gdiff"])
+const SEARCHERS = [...COMPARERS, "grep", "egrep", "fgrep", "zgrep", ...RECURSIVE, ...COPIERS]
 
 function searchedCredentials(call: Invocation): string | undefined {
   return searched(call)
@@ -126,6 +128,9 @@ const credentials =
   (find: (call: Invocation) => string | undefined) =>
   (call: Invocation): readonly Effect[] => [{ kind: "credentials", path: find(call) ?? "" }]
 
+/** `npm config get //registry.npmjs.org/:_authToken` */
+const PACKAGE_LOGIN = /^(?:(?:config|c) )?get\b.*(?:_auth|_password|authtoken|authident)/iu
+
 const PRINTED_SECRETS: Readonly<Record<string, RegExp>> = {
   kubectl: /^config view\b.*--raw\b|^(?:create token|get secrets?\b.*(?:-o|--output|--template))/u,
   oc: /^config view\b.*--raw\b|^whoami\b.*(?:-t|--show-token)\b/u,
@@ -135,6 +140,11 @@ const PRINTED_SECRETS: Readonly<Record<string, RegExp>> = {
   az: /^keyvault (?:secret|key) (?:show|download|backup)\b|^account get-access-token\b|\bkeys list\b|^ad sp (?:create-for-rbac|credential)\b/u,
   vault: /^(?:kv get|read|unwrap|print token|token create)\b/u,
   docker: /^(?:config get|secret inspect)\b/u,
+  npm: PACKAGE_LOGIN,
+  pnpm: PACKAGE_LOGIN,
+  yarn: PACKAGE_LOGIN,
+  poetry: /^config (?:http-basic|pypi-token)\b/u,
+  composer: /^(?:global )?config\b.*\b(?:http-basic|oauth|token|bearer)\b/u,
   heroku: /^(?:config(?::get)?|auth:token|authorizations)\b/u,
   fly: /^(?:auth token|tokens create)\b/u,
   doctl: /^auth token\b/u,

@@ -5,6 +5,7 @@ import { isCredentialPath } from "../credential-paths.ts"
 import { hasFlag, optionValues, subcommands, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { NETWORK_PROGRAMS, isLoopback, networkHost } from "../network-target.ts"
+import { movesAccountSettings } from "../account-settings.ts"
 import { PUSH_RULES } from "./pushes.ts"
 import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
 
@@ -25,6 +26,10 @@ const readsFile = (call: Invocation): boolean =>
   (call.command.input?.kind === "file" && call.command.input.path.text !== "/dev/null") ||
   upstream(call.command, call.understood).some((command) => !isOwnText(command))
 
+/** `tee >(wget -i -)`: what it reads is the output of a command that the line does not connect with it. */
+const hasUnknownInput = ({ command: { input } }: Invocation): boolean =>
+  input === undefined || (input.kind === "text" && !input.word.known)
+
 const uploadsWithCurl = (call: Invocation): boolean => {
   const values = curlValues(call)
   const of = (...names: readonly string[]): readonly string[] =>
@@ -33,7 +38,15 @@ const uploadsWithCurl = (call: Invocation): boolean => {
   const encoded = [...of("--data-urlencode", "--url-query")].filter((value) => /^[^=]*@/u.test(value))
   const forms = of("-F", "--form").filter((value) => /=[@<]/u.test(value))
   const files = of("-T", "--upload-file")
-  const sources = [...data.map((value) => value.slice(1)), ...encoded, ...forms, ...files]
+  // Headers, a stored entity tag, and variables that other options insert.
+  const headers = of("-H", "--header", "--proxy-header", "--url", "--expand-header").filter((value) =>
+    value.startsWith("@"),
+  )
+  const tags = of("--etag-compare", "--variable", "--expand-variable").filter((value, index, all) => {
+    const isTag = of("--etag-compare").includes(value) && all.indexOf(value) === index
+    return isTag ? !of("--etag-save").includes(value) : /^%?[\w]*@/u.test(value)
+  })
+  const sources = [...[...data, ...headers].map((value) => value.slice(1)), ...encoded, ...forms, ...files, ...tags]
   return sources.some((source) => (/(?:^|[@<=])[-.]$/u.test(source) ? readsFile(call) : true))
 }
 
@@ -80,14 +93,25 @@ const sendsReadText = (call: Invocation): boolean => {
   const before = understood.commands.slice(0, understood.commands.indexOf(command))
   const reads = (other: SimpleCommand): boolean =>
     READS_TEXT.has(other.program ?? "")
-      ? other.input?.kind === "file" || upstream(other, understood).some(readsContent)
+      ? other.input?.kind === "file" || readsDescriptor(other) || upstream(other, understood).some(readsContent)
       : other.source === "substitution" && readsContent(other)
+  if (call.words.some(({ known, text }) => !known && WHOLE_VARIABLE.test(text)) && before.some(buildsAddress))
+    return true
   if (call.words.some(({ known, text }) => !known && FIXED_HOST.test(text) && /\$\{?\w/u.test(text)))
     return before.some(reads)
   if (!isFilled || !call.words.some(({ text }) => FIXED_HOST.test(text))) return false
   const fromFile = command.wrappers.some(({ argv }) => argv.some(({ text }) => /^-a|^--arg-file/u.test(text)))
   return fromFile || command.input?.kind === "file" || upstream(command, understood).some(readsContent)
 }
+/** `read -u5 x` and `read x <&5`: which file it is was decided by an earlier `exec`. */
+const readsDescriptor = ({ argv, redirections }: SimpleCommand): boolean =>
+  argv.some(({ text }) => /^-[a-z]*u/u.test(text)) || redirections.some(({ operator }) => operator === "<&")
+/** `printf -v url http://host/%s "$(cat file)"`. */
+const buildsAddress = ({ program, argv }: SimpleCommand): boolean =>
+  program === "printf" &&
+  argv.some(({ text }) => text.startsWith("-v")) &&
+  argv.some(({ known, text }) => !known && SUBSTITUTED_READER.test(text))
+const WHOLE_VARIABLE = /^["']?\$\{?\w+\}?["']?$/u
 const READS_TEXT = new Set(["read", "mapfile", "readarray"])
 const FIXED_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/$`{}]+\//iu
 const readsContent = ({ program, argv }: SimpleCommand): boolean =>
@@ -197,6 +221,32 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
       call.operands.length > 1,
     does: "sends a file to another machine",
     effects: network,
+  },
+  {
+    key: "options from a file",
+    programs: ["wget", "wget2", "aria2c"],
+    when: (call) =>
+      optionValues(call, "-i", "--input-file").some(({ text }) =>
+        text === "-" ? hasUnknownInput(call) || readsFile(call) : optionValues(call, "-B", "--base").length > 0,
+      ),
+    does: "takes addresses from text that is not judged, which then reaches other machines",
+    effects: network,
+  },
+  {
+    key: "options from a file",
+    programs: ["curl", "curlie", "wget", "wget2"],
+    when: movesAccountSettings,
+    does: "takes its addresses and data from settings that are not judged",
+    effects: network,
+  },
+  {
+    key: "options from a file",
+    programs: ["wget", "wget2"],
+    when: (call) =>
+      optionValues(call, "-e", "--execute").some(({ text }) => !/^\s*robots\s*=\s*(?:off|on)\s*$/iu.test(text)) ||
+      hasFlag(call, /^--(?:use-askpass|config)(?:=|$)/u),
+    does: "changes settings with which it sends and writes files or starts a program",
+    effects: (call) => [...network(call), { kind: "code" }],
   },
   {
     key: "upload a file",

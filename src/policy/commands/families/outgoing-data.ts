@@ -190,6 +190,15 @@ const carriesData = ({ known, text }: ShellWord): boolean =>
     ? text.includes(".") && text.split(".").some((label) => /^(?:[\da-f]{32,}|[a-z2-7]{40,}|[\w-]{50,})$/iu.test(label))
     : /\$(?:\w+|\{[^}]*\})[\w-]*\.[\w-]/u.test(text)
 
+/** `dig -f FILE`, `nslookup < FILE`: every line is sent as a name. */
+const looksUpFile = (call: Invocation): boolean => {
+  if (["dig", "kdig", "delv", "fping", "ssh-keyscan"].includes(call.program) && optionValues(call, "-f").length > 0)
+    return true
+  if (call.program === "nmap") return optionValues(call, "-iL").length > 0
+  if (call.program !== "nslookup" && call.program !== "fping") return false
+  return call.command.input?.kind === "file" || call.command.input?.kind === "command"
+}
+
 /** Data that leaves this machine in the arguments of a program, and directories that are opened to others. */
 export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
   {
@@ -232,6 +241,30 @@ export const OUTGOING_DATA_RULES: readonly CommandRule[] = [
     programs: ["lftp", "sftp", "ftp", "ncftpput", "curlftpfs"],
     when: (call) => call.program === "ncftpput" || says(call, /(?:^|;|\s)(?:m?put|mirror\s+(?:-\w*R|--reverse))\s/u),
     does: "sends files to another machine",
+    effects: network,
+  },
+  {
+    key: "send data to another machine",
+    programs: ["tftp", "atftp", "logger"],
+    when: (call) =>
+      call.program === "logger"
+        ? optionValues(call, "-n", "--server").some(({ text }) => !isLoopback(text))
+        : says(call, /(?:^|\s)(?:put|-p|--put)(?:\s|$)/u),
+    does: "sends files or text to another machine",
+    effects: network,
+  },
+  {
+    key: "send data in the name of a host",
+    programs: [...NAME_LOOKUP_PROGRAMS, "ssh-keyscan", "nmap"],
+    when: looksUpFile,
+    does: "looks up names that are the lines of a file",
+    effects: network,
+  },
+  {
+    key: "send the output of a command to another machine",
+    programs: ["ssh-keyscan", "nmap"],
+    when: (call) => call.words.some(({ known, text }) => !known && /\$\([^)]|`/u.test(text)),
+    does: "sends the output of a command to another machine",
     effects: network,
   },
   {

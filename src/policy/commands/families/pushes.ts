@@ -1,9 +1,10 @@
-import { absolutePath } from "../command-paths.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { PERSON } from "../command-rule.ts"
 import { hasFlag, optionValues, subcommands } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { isCodeVariable } from "./environment.ts"
+import { movesAccountSettings } from "../account-settings.ts"
+import { isInForeignRepository, repositoryDirectory } from "../push-repository.ts"
 import { isWithin } from "../../file-floor.ts"
 import { ADDRESS_SETTING, ANY_REMOTE, isRepositoryAddress, remoteChangedBy } from "../../shell/git-remotes.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
@@ -62,6 +63,7 @@ function pushesElsewhere(call: Invocation): boolean {
   const remotes = remotesOf(call)
   if (remotes.has(ANY_REMOTE) || usesOtherRepository(call) || isInClone(call, remotes) || writesRemotes(call))
     return true
+  if (movesAccountSettings(call) || isInForeignRepository(call)) return true
   if (givenSettings(call).some(([name, value]) => remoteChangedBy(name, value, remotes) !== undefined)) return true
   // Any new remote may have become the one that is used without a name.
   if (target === undefined) return [...remotes].some((name) => !name.startsWith("/"))
@@ -109,9 +111,7 @@ function isGitDirectory(path: string): boolean {
 }
 
 function isInClone(call: Invocation, remotes: ReadonlySet<string>): boolean {
-  const [option] = optionValues(call, "-C", "--work-tree", "--repository")
-  const here: ShellWord = { text: ".", known: true, pattern: false }
-  const directory = absolutePath(option ?? here, call.command.directory)
+  const directory = repositoryDirectory(call)
   const clones = [...remotes].filter((path) => path.startsWith("/"))
   return clones.some((path) => directory === undefined || isWithin(directory, path))
 }

@@ -15,6 +15,17 @@ const isComposeAction = (call: Invocation): boolean => {
 
 const REDIS_DELETES = /^(?:flushall|flushdb|shutdown|debug)\b/iu
 
+/** `yarn npm tag add`. */
+const registryWords = (call: Invocation): readonly string[] =>
+  call.program === "yarn" && words(call)[0] === "npm" ? words(call).slice(1) : words(call)
+
+/** Subcommands of package managers that change packages, accounts, teams or settings on a registry. */
+const CHANGES_REGISTRY: ReadonlySet<string> = new Set(
+  "unpublish deprecate undeprecate yank unyank owner owners author access dist-tag dist-tags tag login adduser add-user logout hook star unstar team org ogr profile token trust signin signout".split(
+    " ",
+  ),
+)
+
 /** Containers, clusters, clouds and databases: what no checkpoint on this machine restores. */
 export const SERVICE_RULES: readonly CommandRule[] = [
   {
@@ -281,8 +292,9 @@ export const SERVICE_RULES: readonly CommandRule[] = [
     key: "unpublish a package",
     programs: ["npm", "yarn", "pnpm", "cargo", "gem"],
     when: (call) =>
-      first(call, "unpublish", "deprecate", "yank", "owner", "access", "dist-tag", "login", "adduser", "logout") &&
-      !says(call, /^(?:ls|list|--help|-h)$/u),
+      CHANGES_REGISTRY.has(registryWords(call)[0] ?? "") &&
+      !/^(?:ls|list|get)$/u.test(registryWords(call)[1] ?? "") &&
+      !hasFlag(call, /^(?:--help|-h)$/u),
     does: "changes what a registry offers or who may change it",
     effects: PERSON,
   },

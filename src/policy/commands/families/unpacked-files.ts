@@ -1,10 +1,13 @@
+import { posix } from "node:path"
 import { pathForms } from "../command-paths.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { hasFlag, optionValues, programName, subcommands, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { NETWORK_PROGRAMS } from "../network-target.ts"
-import { appliesPatch, gitDirectory, patchedFiles, targetDirectory } from "../patch-targets.ts"
+import { appliesPatch, gitDirectory, hasOwnWorkTree, patchedFiles, targetDirectory } from "../patch-targets.ts"
+import { GIT_CHECKOUT } from "../git-output.ts"
 import { writtenPaths } from "../written-paths.ts"
+import { isSteeringDirectory, pathClass } from "../path-classes.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
 
 const isTar = (call: Invocation): boolean => call.program.endsWith("tar")
@@ -33,9 +36,6 @@ const followsAbsoluteNames = (call: Invocation): boolean => {
   return call.program === "pax" || (call.program === "git" && hasFlag(call, /^--unsafe-paths$/u))
 }
 
-/** Subcommands of git that write files, and do so in another directory when they are given one. */
-const GIT_CHECKOUT = new Set("checkout restore reset read-tree checkout-index switch stash merge pull".split(" "))
-
 /** The directories that receive files whose names the command line does not say. */
 function receivingDirectories(call: Invocation): readonly (string | undefined)[] {
   const { command, program, facts } = call
@@ -43,9 +43,7 @@ function receivingDirectories(call: Invocation): readonly (string | undefined)[]
     words.flatMap((word) => pathForms(word, command.directory, facts))
   if (program === "git") {
     if (appliesPatch(call)) return [targetDirectory(call)]
-    const isRedirected =
-      optionValues(call, "--work-tree").length > 0 || command.assignments.some(({ name }) => name === "GIT_WORK_TREE")
-    return isRedirected && GIT_CHECKOUT.has(subcommands(call)[0] ?? "") ? [gitDirectory(call)] : []
+    return hasOwnWorkTree(call) && GIT_CHECKOUT.has(subcommands(call)[0] ?? "") ? [gitDirectory(call)] : []
   }
   if (program === "patch") {
     const values = new Set(optionValues(call, "-d", "--directory", "-i", "--input", "-p", "-o", "-D", "-B", "-z"))
@@ -83,6 +81,16 @@ function unpacksIntoHome(call: Invocation): boolean {
   return call.program !== "rsync" || call.operands.some(({ text }) => text.endsWith("/") || text.includes("*"))
 }
 
+/** The names in the replacement of `s,old,new,`: `s,x,AGENTS.md,`. What a group inserts is not known. */
+function namesProtected(expression: string, { facts }: Invocation): boolean {
+  const separator = /^(?:flags=\w*;)?s(.)/u.exec(expression)?.[1]
+  const replacement = separator === undefined ? undefined : expression.split(separator)[2]
+  if (replacement === undefined) return true
+  const path = posix.join(facts.workspaceRoot, replacement)
+  const found = pathClass(path, facts)
+  return (found !== undefined && found !== "project env/config") || isSteeringDirectory(path, facts)
+}
+
 /** Archives and patches, which name the files that they write themselves. */
 export const UNPACKED_FILE_RULES: readonly CommandRule[] = [
   {
@@ -100,5 +108,17 @@ export const UNPACKED_FILE_RULES: readonly CommandRule[] = [
       upstream(call.command, call.understood).some(({ program }) => NETWORK_PROGRAMS.has(programName(program ?? ""))),
     does: "changes files as another machine says",
     effects: [{ kind: "code" }],
+  },
+  {
+    key: "write a file that other programs execute",
+    programs: ["tar", "gtar", "bsdtar"],
+    when: (call) =>
+      unpacks(call) &&
+      [
+        ...optionValues(call, "--transform", "--xform"),
+        ...(call.program === "bsdtar" ? optionValues(call, "-s") : []),
+      ].some(({ text, known }) => !known || namesProtected(text, call)),
+    does: "unpacks files under names that other programs or agents obey",
+    effects: (call) => [{ kind: "write", path: `${call.facts.workspaceRoot}/.git/hooks` }],
   },
 ]

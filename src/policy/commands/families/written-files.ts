@@ -4,7 +4,7 @@ import { absolutePath, linkInRealDirectory, pathForms } from "../command-paths.t
 import { shownText } from "../command-rule.ts"
 import type { CommandFinding, Effect } from "../command-verdict.ts"
 import type { Invocation } from "../invocation.ts"
-import { pathClass } from "../path-classes.ts"
+import { isSteeringDirectory, pathClass } from "../path-classes.ts"
 import type { PathClass } from "../path-classes.ts"
 import { writtenPaths } from "../written-paths.ts"
 import type { WriteMethod, WrittenPath } from "../written-paths.ts"
@@ -15,7 +15,8 @@ export function findWrittenFiles(call: Invocation, kind: "write" | "delete"): re
   const paths = writtenPaths(call).filter(({ method }) => (method === "delete") === (kind === "delete"))
   return paths.flatMap((written) => {
     for (const path of writtenForms(call, written)) {
-      const found = pathClass(path, call.facts)
+      const isObeyed = written.tree === true && isSteeringDirectory(path, call.facts)
+      const found = pathClass(path, call.facts) ?? (isObeyed ? "executed by tools" : undefined)
       const key = found === undefined ? undefined : keyOf(found, written)
       if (key !== undefined && found !== undefined)
         return finding(call, {
