@@ -318,6 +318,33 @@ test("an existing mode is kept, and no lock or temporary file remains", async ()
   ])
 })
 
+test("a file that gets a secret is closed to other users; a reference is no secret", async () => {
+  await using fixture = await temporaryHome({ config: "a: 1\n" })
+  const path = join(fixture.path, "config.yaml")
+  const mode = (): number => statSync(path).mode & 0o777
+  chmodSync(path, 0o644)
+  await setFromText(context(fixture, { HERMES_CONTAINER: "0" }), "model.api_key", "${MODEL_API_KEY}")
+  expect(mode()).toBe(0o644)
+  await setFromText(context(fixture, { HERMES_CONTAINER: "0" }), "model.api_key", "sk-planted-not-really")
+  expect(mode()).toBe(0o600)
+})
+
+test.each([
+  ["approvals.deny", "[]", /^`approvals\.deny` is not a setting, and permissions must not be misread; /],
+  ["approvals", '{"profil": "plan"}', /did you mean `approvals\.profile`\?$/],
+  ["aprovals.profile", "plan", /did you mean `approvals\.profile`\?$/],
+  ["permissions.deny", "[]", /^`permissions\.deny` is not a setting/],
+  ["permissions", "{}", /use one of approvals\./],
+  ["approvals", "{}", /^an empty mapping sets nothing in `approvals`; `hermes config unset approvals`/],
+  ["HERMES_YOLO_MODE", "1", /^`HERMES_YOLO_MODE` is an environment variable and has no effect in config\.yaml/],
+  ["TERMINAL_SANDBOX", "off", /^`TERMINAL_SANDBOX` is an environment variable; set `terminal\.sandbox` instead/],
+])("%s %s is refused, and nothing is written", async (path, value, message) => {
+  await using fixture = await temporaryHome({ config: "a: 1\n" })
+  const refused = await setFromText(context(fixture), path, value)
+  expect(refused.ok ? "" : refused.error.message).toMatch(message)
+  expect(textOf(fixture)).toBe("a: 1\n")
+})
+
 test("two processes that write at the same time lose no change", async () => {
   await using fixture = await temporaryHome({ config: "# shared\n" })
   const script = `

@@ -10,18 +10,19 @@ import { MAX_CONFIG_BYTES } from "./config-file.ts"
 import { dotted, splitPath, valueAt, type Path, type Tree } from "./document/document-tree.ts"
 import { removeSecret, storeSecret } from "./dotenv.ts"
 import type { Environment } from "./environment.ts"
-import { secretMode, type Home } from "./home.ts"
+import { restrictMode, secretMode, type Home } from "./home.ts"
 import { forgetLastGood } from "./last-good-file.ts"
 import { refuseWhenManaged, type Refusal } from "./managed-home.ts"
-import { isSecretKey, secretVariable } from "./secrets.ts"
+import { isSecretKey, secretValuesIn, secretVariable } from "./secrets.ts"
 import { unknownProfileFix } from "./permission-profiles.ts"
 import type { Setting } from "./setting.ts"
 import { MAIN_SETTINGS, resolveSettingPath } from "./setting-path.ts"
 import { CONFIG_VERSION, isSettingKey, settingKeys, settingOf, settingsUnder } from "./settings.ts"
+import { refuseUnsafeName } from "./unsafe-name.ts"
 import { restoreTemplates } from "./document/template-restore.ts"
 import { coerceValue } from "./document/value-coercion.ts"
 import { expectedValue, nearestChoice } from "./document/expected-value.ts"
-import type { ParsedYaml } from "./document/yaml-document.ts"
+import type { parseYaml, ParsedYaml } from "./document/yaml-document.ts"
 
 export interface EditContext {
   readonly home: Home
@@ -65,12 +66,14 @@ export async function setFromText(context: EditContext, path: string, text: stri
   })
 }
 
-/** Whether `setFromText` would accept the value. Writes nothing. */
-export function checkText(path: string, text: string): Result<undefined, Refusal> {
+/** Whether `setFromText` would accept the value for the user's document. Writes nothing. */
+export function checkText(path: string, text: string, tree: Tree): Result<undefined, Refusal> {
   const value = coerceValue(text)
   if (!value.ok) return fail({ kind: "invalid", message: value.error })
   const edits = editsFor(path, value.value)
-  return edits.ok ? ok(undefined) : edits
+  if (!edits.ok) return edits
+  const refused = edits.value.map((edit) => profileRefusal(edit, tree)).find((refusal) => refusal !== undefined)
+  return refused === undefined ? ok(undefined) : fail(refused)
 }
 
 interface ValueEdit {
@@ -84,6 +87,10 @@ interface ValueEdit {
  */
 function editsFor(path: string, value: unknown): Result<readonly ValueEdit[], Refusal> {
   const target = resolveSettingPath(path)
+  if (target.kind === "unknown") {
+    const safe = refuseUnsafeName(path)
+    if (!safe.ok) return safe
+  }
   if (target.kind !== "section") {
     const fits = checkValue(path, value)
     return fits.ok ? ok([{ path, value }]) : fits
@@ -91,6 +98,10 @@ function editsFor(path: string, value: unknown): Result<readonly ValueEdit[], Re
   if (!isRecord(value)) {
     const main = MAIN_SETTINGS[path]
     return main === undefined ? fail(sectionRefusal(path, target.settings)) : editsFor(main, value)
+  }
+  if (Object.keys(value).length === 0) {
+    const message = `an empty mapping sets nothing in \`${path}\`; \`hermes config unset ${path}\` removes its settings`
+    return fail({ kind: "invalid", message })
   }
   const edits: ValueEdit[] = []
   for (const [name, inner] of Object.entries(value)) {
@@ -163,9 +174,8 @@ export async function editConfig(
           return fail({ kind: "failed", message: `\`${dotted(edit.path)}\` is not set in config.yaml` })
         }
       } else {
-        const fix = profileFix(edit, tree)
-        if (fix !== undefined)
-          return fail({ kind: "invalid", message: `invalid value for \`approvals.profile\`; ${fix}` })
+        const refusal = profileRefusal(edit, tree)
+        if (refusal !== undefined) return fail(refusal)
         const value = restoreTemplates(edit.value, valueAt(tree, edit.path), context.environment)
         const done = setInDocument(document, edit.path, value)
         if (!done.ok) return fail({ kind: "invalid", message: `cannot set \`${dotted(edit.path)}\`: ${done.error}` })
@@ -176,10 +186,11 @@ export async function editConfig(
 }
 
 /** A permission profile may be one of the user's own, so its name is checked against the document. */
-function profileFix(edit: { readonly path: Path; readonly value: unknown }, tree: Tree): string | undefined {
+function profileRefusal(edit: { readonly path: Path; readonly value: unknown }, tree: Tree): Refusal | undefined {
   if (dotted(edit.path) !== "approvals.profile" || typeof edit.value !== "string" || edit.value === "") return undefined
   const custom = valueAt(tree, "approvals.profiles")
-  return unknownProfileFix(edit.value, isRecord(custom) ? Object.keys(custom) : [])
+  const fix = unknownProfileFix(edit.value, isRecord(custom) ? Object.keys(custom) : [])
+  return fix === undefined ? undefined : { kind: "invalid", message: `invalid value for \`approvals.profile\`; ${fix}` }
 }
 
 /** Replaces the whole document; templates whose value did not change stay templates. */
@@ -212,7 +223,10 @@ export async function rewriteConfig<T>(
       if (!changed.ok) return changed
       const rendered = renderYaml(parsed.value.document, text ?? "")
       if (rendered === text) return changed
-      writeFileAtomic(path, rendered, { mode: secretMode(environment) })
+      const mode = secretMode(environment)
+      if (text !== undefined && mode !== undefined && addsSecret(parsed.value.tree, parseYaml(rendered)))
+        restrictMode(path, { environment, mode })
+      writeFileAtomic(path, rendered, { mode })
       if (text !== undefined) forgetLastGood(home, "config.yaml", text)
       return changed
     })
@@ -220,6 +234,12 @@ export async function rewriteConfig<T>(
     if (cause instanceof FileLockError) return fail({ kind: "failed", message: cause.message })
     return fail({ kind: "failed", message: `cannot change ${home.display(path)}: ${explainSystemError(cause)}` })
   }
+}
+
+/** Other users of the machine must not read a secret in a file that they could read before. */
+function addsSecret(before: Tree, after: ReturnType<typeof parseYaml>): boolean {
+  const known = new Set(secretValuesIn(before))
+  return after.ok && secretValuesIn(after.value.tree).some((value) => !known.has(value))
 }
 
 /** The file's text, or undefined when there is none yet. Throws for text that is not UTF-8, which a rewrite would corrupt. */

@@ -159,7 +159,7 @@ function ensureDirectory(path: string, { home, environment, mode }: DirectoryCon
 }
 
 /** Does not change `/` or a directory directly below it, such as `/opt`: other programs need access to those. */
-function restrictMode(path: string, { environment, mode }: { environment: Environment; mode: number }): void {
+export function restrictMode(path: string, { environment, mode }: { environment: Environment; mode: number }): void {
   if (skipsPermissions(environment)) return
   const real = realPath(path)
   if (dirname(real) === real || dirname(dirname(real)) === dirname(real)) return

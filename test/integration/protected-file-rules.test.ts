@@ -35,11 +35,12 @@ async function prepared(commands: readonly string[], profile = "default") {
   const assembled = await assembleApp(script, { workFiles: WORK, config: "terminal: {sandbox: required}\n" })
   const { workdir } = assembled.home
   createRepository(workdir, {})
-  const programs = join(workdir, "tools")
-  mkdirSync(programs)
-  for (const [name, text] of Object.entries(TOOLS)) {
-    writeFileSync(join(programs, name), `#!/bin/sh\nPATH=${programs}${delimiter}$PATH\n${text}\n`)
-    chmodSync(join(programs, name), 0o755)
+  for (const programs of [join(assembled.home.userHome, "bin"), join(workdir, "tools")]) {
+    mkdirSync(programs)
+    for (const [name, text] of Object.entries(TOOLS)) {
+      writeFileSync(join(programs, name), `#!/bin/sh\nPATH=${programs}${delimiter}$PATH\n${text}\n`)
+      chmodSync(join(programs, name), 0o755)
+    }
   }
   const session = await assembled.open({ permissionProfile: profile })
   return { assembled, session, workdir }
@@ -61,7 +62,7 @@ walled(
   title("husky writes its hooks and the git settings after an approval, and nothing else that is protected"),
   async () => {
     const { assembled, session, workdir } = await prepared([
-      "tools/husky",
+      "~/bin/husky",
       "echo x > .husky/pre-commit; git config core.editor evil",
     ])
     await using _assembled = assembled
@@ -81,17 +82,15 @@ walled(
 )
 
 walled(title("npm install is asked about where its prepare script installs hooks"), async () => {
-  const { assembled, session, workdir } = await prepared(["PATH=$PWD/tools:$PATH", "npm install"])
+  const { assembled, session, workdir } = await prepared(["~/bin/npm install"])
   await using _assembled = assembled
-  const denied = await runToEnd(session, "go", answering(session, "deny"))
-  const second = await runToEnd(session, "go", answering(session, "session"))
-  expect([questions(denied), questions(second).includes("husky")]).toEqual([expect.anything(), true])
+  expect(questions(await runToEnd(session, "go", answering(session, "session")))).toContain("husky")
   expect(git(workdir, "config", "--local", "core.hooksPath")).toBe(".husky/_")
 })
 
 walled.each([
-  ["pre-commit", "tools/pre-commit install", "pre-commit"],
-  ["lefthook", "tools/lefthook install", "pre-push"],
+  ["pre-commit", "~/bin/pre-commit install", "pre-commit"],
+  ["lefthook", "~/bin/lefthook install", "pre-push"],
 ])(title("%s writes the hooks after an approval, and not the git settings"), async (rule, command, hook) => {
   const { assembled, session, workdir } = await prepared([command])
   await using _assembled = assembled
@@ -99,6 +98,29 @@ walled.each([
   expect(existsSync(join(workdir, ".git/hooks", hook))).toBe(true)
   expect(readFileSync(join(workdir, ".git/config"), "utf8")).not.toContain("evil")
 })
+
+walled(
+  title("a program that commands can write gets no protected files, and a changed shell is disclosed"),
+  async () => {
+    const commands = [
+      "tools/pre-commit install",
+      "PATH=$PWD/tools:$PATH",
+      "pre-commit install; husky; npm install",
+      "PATH=tools:/usr/bin pre-commit install; git push --force origin main",
+    ]
+    const { assembled, session, workdir } = await prepared(commands)
+    await using _assembled = assembled
+    const records: RunRecord[] = []
+    for (const command of commands) records.push(await runToEnd(session, command, answering(session, "once")))
+    const [first = [], second = [], third = [], fourth = []] = records.map(questions)
+    const rules = ["pre-commit", "husky"]
+    expect([...first, ...second, ...third, ...fourth].filter((rule) => rules.includes(rule))).toEqual([])
+    expect(["pre-commit", "pre-push"].filter((name) => existsSync(join(workdir, ".git/hooks", name)))).toEqual([])
+    const asked = (records[3]?.events ?? []).flatMap((event) => (event.type === "approval-request" ? [event] : []))
+    expect(asked[0]?.reasons?.join(" ")).toContain("an earlier command of this session set PATH")
+    expect(asked[0]?.choices).not.toContain("always")
+  },
+)
 
 walled(title("git submodule add and update work after an approval"), async () => {
   const add = "git -c protocol.file.allow=always submodule --quiet add ./library.git library"

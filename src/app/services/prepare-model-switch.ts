@@ -113,7 +113,9 @@ async function findOnlyModel(
   const [first, ...others] = listed.value
   if (first === undefined) return fail({ message: `${provider} has no models` })
   if (others.length === 0) return ok(first.id)
-  return fail({ message: `${provider} has several models; name one: ${shortList(listed.value.map(({ id }) => id))}` })
+  return fail({
+    message: `${provider} has several models; name one with /model --provider ${provider} NAME: ${shortList(listed.value.map(({ id }) => id))}`,
+  })
 }
 
 /** For a name outside the catalogue the endpoint's own list decides, if there is one. Returns a warning, or fails. */

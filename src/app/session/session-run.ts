@@ -50,7 +50,7 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
   const answer = end.outcome === "interrupted" ? null : end.finalResponse
   const otherAnswer = answer === null || answer === "" ? undefined : await parts.facets.transformAnswer(answer)
   if (otherAnswer !== undefined) end = { ...end, finalResponse: parts.redact(otherAnswer) }
-  yield runEnd(end, run, { started, notes: notesOf(end, parts), planPath })
+  yield runEnd(end, run, { started, notes: await notesOf(end, parts), planPath })
 }
 
 /** The events of a command of the user: a run without a model, from `run-start` to `run-end`. */
@@ -131,9 +131,9 @@ export interface RunInput extends Omit<TurnRun, "model"> {
   readonly applyApproval: (approval: PlanApproval) => void
 }
 
-function notesOf(end: TurnEnd, { footers, facets }: SessionParts): readonly string[] {
+async function notesOf(end: TurnEnd, { footers, facets }: SessionParts): Promise<readonly string[]> {
   const { finalResponse, exitReason, totals } = end
-  const fromFacets = facets.turnFooters()
+  const fromFacets = await facets.turnFooters()
   if (finalResponse === null || end.outcome === "interrupted") return []
   return [
     footers.failedWrites ? mutationFooter({ failedWrites: totals.failedWrites, finalText: finalResponse }) : "",

@@ -253,6 +253,7 @@ export function createSession(parts: SessionParts): Session {
       const { provider, model } = chosen.runtime
       await journal.setModel(model)
       current.model.close()
+      parts.compression.modelSwitched(chosen.runtime)
       const { modelProblem: _solved, ...facts } = current.facts
       current = {
         ...current,

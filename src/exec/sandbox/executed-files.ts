@@ -9,15 +9,16 @@ import { expandNames } from "./expand-names.ts"
 import {
   executingKeys,
   executingSteps,
-  findRepositories,
   gitConfigsOf,
   gitDirectoryOf,
   hasHooks,
   isRepositoryDirectory,
   rebaseSteps,
 } from "./git-repositories.ts"
+import type { ProjectSearch } from "./git-repositories.ts"
 import { createNameLookup } from "./name-lookup.ts"
-import { executedFiles, isInstruction } from "./project-protection.ts"
+import type { NameLookup } from "./name-lookup.ts"
+import { executedFiles, isInstruction, linkedDirectories } from "./project-protection.ts"
 import { submodulePaths } from "./submodule-paths.ts"
 
 /**
@@ -68,17 +69,22 @@ function comparedWith(
   const isOpened = (path: string): boolean =>
     (opensInstructions === true && isInstruction(path)) ||
     opened.some((root) => path === root || path.startsWith(`${root}/`))
-  const inProject = (): readonly string[] =>
-    [...executedFiles(directories), ...directories.map(rebaseSteps)].filter((path) => !isOpened(path))
+  const inProject = (mayExist: NameLookup): readonly string[] =>
+    [
+      ...executedFiles(directories, mayExist),
+      ...linkedDirectories(directories, mayExist),
+      ...directories.map(rebaseSteps),
+    ].filter((path) => !isOpened(path))
   const inHome = (): readonly string[] => (userHome === undefined ? [] : startUpFiles(userHome))
   const home = new Set(inHome())
-  const project = inProject().filter((path) => !home.has(path))
-  const known = new Map(before ?? statesOf([...project, ...home]))
+  const lookup = createNameLookup()
+  const project = before === undefined ? inProject(lookup).filter((path) => !home.has(path)) : []
+  const known = new Map(before ?? statesOf([...project, ...home], lookup))
   return {
     check: () => {
       for (const path of inHome()) home.add(path)
       const mayExist = createNameLookup()
-      return [...new Set([...known.keys(), ...home, ...inProject()])].flatMap((path) => {
+      return [...new Set([...known.keys(), ...home, ...inProject(mayExist)])].flatMap((path) => {
         if (!mayExist(path)) return []
         const before = known.get(path)
         const now = stateOf(path)
@@ -156,8 +162,10 @@ function storedState(entry: unknown): readonly (readonly [string, FileState | un
   ]
 }
 
-function statesOf(paths: readonly string[]): readonly (readonly [path: string, state: FileState | undefined])[] {
-  const mayExist = createNameLookup()
+function statesOf(
+  paths: readonly string[],
+  mayExist: NameLookup,
+): readonly (readonly [path: string, state: FileState | undefined])[] {
   return paths.map((path) => [path, mayExist(path) ? stateOf(path) : undefined])
 }
 
@@ -231,7 +239,7 @@ function isRebase(path: string): boolean {
 }
 
 /** Renames what appeared, so that nothing executes it and nothing is lost, and puts a link back. A file that was changed from outside stays. */
-function undo(path: string, before: FileState | undefined): string | undefined {
+export function undo(path: string, before: FileState | undefined): string | undefined {
   if (before !== undefined && before.target === undefined) return undefined
   const aside = unusedName(`${path}.from-sandbox`)
   try {
@@ -322,14 +330,13 @@ function neutralise(config: string, keys: readonly string[]): readonly string[] 
   })
 }
 
-/** Finds repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */
-export async function checkNewRepositories(root: string, known: Set<string>): Promise<readonly string[]> {
-  const repositories = await findRepositories(root)
-  const submodules = [...new Set([root, ...repositories, ...known])].flatMap((directory) =>
+/** Checks repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */
+export function checkNewRepositories(root: string, known: Set<string>, { found }: ProjectSearch): readonly string[] {
+  const submodules = [...new Set([root, ...found, ...known])].flatMap((directory) =>
     submodulePaths(join(gitDirectoryOf(directory), "index")).map((path) => join(directory, path)),
   )
-  const found = [...new Set([...repositories, ...submodules])].filter((directory) => !known.has(directory))
-  return found.flatMap((directory) => {
+  const unknown = [...new Set([...found, ...submodules])].filter((directory) => !known.has(directory))
+  return unknown.flatMap((directory) => {
     // A directory that is none may become one.
     if (!isRepositoryDirectory(directory)) return []
     known.add(directory)

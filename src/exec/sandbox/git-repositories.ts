@@ -71,26 +71,49 @@ const EXECUTED_NAMES: ReadonlySet<string> = new Set(
   [...EXECUTED_IN_WORKSPACE, ...AGENT_INSTRUCTIONS].map((name) => name.split("/", 1)[0] ?? name),
 )
 
-/**
- * Finds the directories inside a directory that are repositories, also bare ones, or have other files that programs execute or obey. The
- * search is limited, breadth first, and skips what is built or downloaded.
- */
-export async function findRepositories(root: string): Promise<readonly string[]> {
+const EXECUTED_ENDINGS: readonly string[] = EXECUTED_IN_WORKSPACE.flatMap((name) =>
+  name.startsWith("*") ? [name.slice(1)] : [],
+)
+
+function isExecutedName(name: string): boolean {
+  return EXECUTED_NAMES.has(name) || EXECUTED_ENDINGS.some((ending) => name.endsWith(ending))
+}
+
+export interface ProjectSearch {
+  /** The directories that are repositories, also bare ones, or have other files that programs execute or obey. */
+  readonly found: readonly string[]
+  /** All directories that were looked into. */
+  readonly visited: ReadonlySet<string>
+}
+
+/** Searches a directory. The search is limited, breadth first, and skips what is built or downloaded. */
+export async function searchProject(root: string): Promise<ProjectSearch> {
   const found: string[] = []
+  const all = new Set<string>()
   let level = [root]
   let left = MAX_DIRECTORIES
   for (let depth = 0; depth <= MAX_DEPTH && level.length > 0 && left > 0; depth++) {
     const visited = level.slice(0, left)
     left -= visited.length
+    for (const directory of visited) all.add(directory)
     const listings = await Promise.all(visited.map(listing))
     level = listings.flatMap(({ directory, entries }) => {
-      if (isRepository(entries) || entries.some(({ name }) => EXECUTED_NAMES.has(name))) found.push(directory)
+      if (isRepository(entries) || entries.some(({ name }) => isExecutedName(name))) found.push(directory)
       return entries
         .filter((entry) => entry.isDirectory() && entry.name !== ".git" && !isExcluded(entry.name, "directory"))
         .map(({ name }) => join(directory, name))
     })
   }
-  return found
+  return { found, visited: all }
+}
+
+/** Whether the search reached all directories up to its depth. */
+export function isComplete({ visited }: ProjectSearch): boolean {
+  return visited.size < MAX_DIRECTORIES
+}
+
+export async function findRepositories(root: string): Promise<readonly string[]> {
+  return (await searchProject(root)).found
 }
 
 async function listing(

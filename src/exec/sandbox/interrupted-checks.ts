@@ -5,6 +5,8 @@ import { isRecord, parseJson } from "../../base/json.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { checkNewRepositories, rememberExecutedFiles, restoreExecutedFiles } from "./executed-files.ts"
 import type { ExecutedFiles, ExecutedFilesOptions } from "./executed-files.ts"
+import { searchProject } from "./git-repositories.ts"
+import { checkNewFiles } from "./new-project-files.ts"
 
 /** What the check after a command compares with. It is on the disk while the command runs, because Hermes may be killed in between. */
 interface StoredCheck {
@@ -24,7 +26,14 @@ export function recordExecutedFiles(hermesHome: string, { options, root, reposit
   const files = rememberExecutedFiles(options)
   const directory = recordsIn(hermesHome)
   const path = join(directory, `${process.pid}-${randomHex(6)}.json`)
-  const record = { started: performance.timeOrigin, root, repositories, options, state: files.state() }
+  const record = {
+    started: performance.timeOrigin,
+    commandStarted: Date.now(),
+    root,
+    repositories,
+    options,
+    state: files.state(),
+  }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   // Not synced: what a killed process wrote is still there.
   writeFileSync(path, JSON.stringify(record), { mode: 0o600 })
@@ -85,12 +94,15 @@ async function checkRecord(record: unknown): Promise<readonly string[]> {
     ? record["options"]
     : {}
   const userHome = isRecord(home) && typeof home["path"] === "string" ? home["path"] : undefined
+  const watched = {
+    directories: strings(directories),
+    opened: strings(opened),
+    opensInstructions: opensInstructions === true ? (true as const) : undefined,
+    keepsNew: keepsNew === true ? (true as const) : undefined,
+  }
   const files = restoreExecutedFiles(
     {
-      directories: strings(directories),
-      opened: strings(opened),
-      opensInstructions: opensInstructions === true ? true : undefined,
-      keepsNew: keepsNew === true ? true : undefined,
+      ...watched,
       home:
         userHome === undefined
           ? undefined
@@ -98,8 +110,14 @@ async function checkRecord(record: unknown): Promise<readonly string[]> {
     },
     record["state"],
   )
+  const { root, commandStarted: startedMs } = record
   const changed = files.check()
-  return [...changed, ...(await checkNewRepositories(record["root"], new Set(strings(record["repositories"]))))]
+  const search = await searchProject(root)
+  return [
+    ...changed,
+    ...(typeof startedMs === "number" ? checkNewFiles(search, { root, startedMs }, watched) : []),
+    ...checkNewRepositories(root, new Set(strings(record["repositories"])), search),
+  ]
 }
 
 function strings(value: unknown): readonly string[] {

@@ -12,32 +12,46 @@ const MAX_DIRECTORY_BYTES = 8 * 1024
  * before and after each command in the sandbox there are hundreds. Use it for one such moment only, and check the file itself where this
  * returns true.
  */
-export type NameLookup = (path: string) => boolean
+export interface NameLookup {
+  (path: string): boolean
+  /** The names in a directory with an ending. */
+  endingWith(directory: string, ending: string): readonly string[]
+}
 
 export function createNameLookup(): NameLookup {
   const directories = new Map<string, LookedUpDirectory>()
-  return (path) => {
-    const directory = dirname(path)
+  const knownOf = (directory: string): LookedUpDirectory => {
     const known = directories.get(directory) ?? { lookups: 0, bytes: 0 }
     directories.set(directory, known)
+    return known
+  }
+  const mayExist = (path: string): boolean => {
+    const directory = dirname(path)
+    const known = knownOf(directory)
     known.lookups += 1
     if (known.lookups === LOOKUPS_BEFORE_CHECK) {
       known.bytes = sizeOf(directory)
-      if (known.bytes === undefined) known.names = new Set()
+      if (known.bytes === undefined) known.names ??= new Map()
     }
     if (known.lookups === LOOKUPS_BEFORE_READING && (known.bytes ?? 0) <= MAX_DIRECTORY_BYTES) {
       known.names ??= namesIn(directory)
     }
     return known.names === undefined || known.names.has(comparable(basename(path)))
   }
+  const endingWith = (directory: string, ending: string): readonly string[] => {
+    const known = knownOf(directory)
+    known.names ??= namesIn(directory)
+    return [...(known.names?.values() ?? [])].filter((name) => comparable(name).endsWith(ending))
+  }
+  return Object.assign(mayExist, { endingWith })
 }
 
 interface LookedUpDirectory {
   lookups: number
   /** Undefined when it does not exist. */
   bytes: number | undefined
-  /** Undefined while they are not known. */
-  names?: ReadonlySet<string> | undefined
+  /** As they are written, by what they are compared with. Undefined while they are not known. */
+  names?: ReadonlyMap<string, string> | undefined
 }
 
 function sizeOf(directory: string): number | undefined {
@@ -49,9 +63,9 @@ function sizeOf(directory: string): number | undefined {
   }
 }
 
-function namesIn(directory: string): ReadonlySet<string> | undefined {
+function namesIn(directory: string): ReadonlyMap<string, string> | undefined {
   try {
-    return new Set(readdirSync(directory).map(comparable))
+    return new Map(readdirSync(directory).map((name) => [comparable(name), name]))
   } catch {
     // It has been removed meanwhile, or cannot be read.
     return undefined

@@ -1,15 +1,39 @@
 import { lstatSync, readFileSync, statSync } from "node:fs"
+import type { Stats } from "node:fs"
 import { dirname, join } from "node:path"
 
 import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { executedByGit, executingKeys, hasHooks } from "./git-repositories.ts"
 import { createNameLookup } from "./name-lookup.ts"
+import type { NameLookup } from "./name-lookup.ts"
 
-/** By the directory or file in the project that contains them, so that most of them need no look-up of their own. */
-const PROTECTED = Map.groupBy(
-  [...EXECUTED_IN_WORKSPACE.filter((name) => !name.startsWith(".git/")), ...AGENT_INSTRUCTIONS],
-  (name) => name.split("/", 1)[0] ?? name,
+interface ProtectedNames {
+  /** The directory or file in the project that contains them, so that most of them need no look-up of their own. */
+  readonly top: string
+  readonly names: readonly string[]
+  /** Everything in the directory is protected. */
+  readonly isWhole: boolean
+}
+
+const NAMES = [...EXECUTED_IN_WORKSPACE.filter((name) => !name.startsWith(".git/")), ...AGENT_INSTRUCTIONS]
+/** Such as `*.code-workspace`. */
+const ENDINGS: readonly string[] = NAMES.flatMap((name) => (name.startsWith("*") ? [name.slice(1)] : []))
+const PROTECTED: readonly ProtectedNames[] = Array.from(
+  Map.groupBy(
+    NAMES.filter((name) => !name.startsWith("*")),
+    (name) => name.split("/", 1)[0] ?? name,
+  ),
+  ([top, names]) => ({ top, names, isWhole: names.includes(top) }),
 )
+/** The directories around protected names. */
+const CONTAINERS: readonly string[] = [
+  ...new Set(PROTECTED.flatMap(({ names }) => names.flatMap((name) => ancestors(name)))),
+]
+
+function ancestors(name: string): readonly string[] {
+  const parent = dirname(name)
+  return parent === "." ? [] : [...ancestors(parent), parent]
+}
 
 /** Whether a path that `executedFiles` returned has instructions for agents. */
 export function isInstruction(path: string): boolean {
@@ -20,16 +44,53 @@ export function isInstruction(path: string): boolean {
  * Returns the files and directories in the given directories that other programs execute or obey, or that agents follow. Those that do not exist are included only where
  * the directory around them does.
  */
-export function executedFiles(directories: readonly string[]): readonly string[] {
-  const mayExist = createNameLookup()
+export function executedFiles(
+  directories: readonly string[],
+  mayExist: NameLookup = createNameLookup(),
+): readonly string[] {
   const exists = (path: string): boolean => mayExist(path) && isThere(path)
   return directories.flatMap((directory) => {
     const inGit = executedByGit(directory)
-    const others = [...PROTECTED].flatMap(([top, names]) =>
-      names[0] === top || exists(join(directory, top)) ? names : [],
+    const others = PROTECTED.flatMap(({ top, names, isWhole }) =>
+      isWhole || exists(join(directory, top)) ? names : [],
     )
-    return [...inGit, ...others.map((name) => join(directory, name))]
+    const named = ENDINGS.flatMap((ending) => mayExist.endingWith(directory, ending))
+    return [...inGit, ...[...others, ...named].map((name) => join(directory, name))]
   })
+}
+
+/**
+ * Returns the directories around such files that are links. Through a link, a file gets its protected name although it is written under
+ * another one.
+ */
+export function linkedDirectories(directories: readonly string[], mayExist: NameLookup): readonly string[] {
+  return directories.flatMap((directory) =>
+    CONTAINERS.map((name) => join(directory, name)).filter((path) => mayExist(path) && isLink(path)),
+  )
+}
+
+/** Returns those of the protected files that exist, without those of git, and the links to directories around them. */
+export function existingFiles(directories: readonly string[]): readonly string[] {
+  const mayExist = createNameLookup()
+  const links = linkedDirectories(directories, mayExist)
+  const files = directories.flatMap((directory) => [
+    ...PROTECTED.flatMap(({ names }) => names).map((name) => join(directory, name)),
+    ...ENDINGS.flatMap((ending) => mayExist.endingWith(directory, ending)).map((name) => join(directory, name)),
+  ])
+  return [...links, ...files.filter((path) => mayExist(path) && factsOf(path) !== undefined)]
+}
+
+function isLink(path: string): boolean {
+  return factsOf(path)?.isSymbolicLink() === true
+}
+
+export function factsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch {
+    // A part of the path is a file, or not accessible.
+    return undefined
+  }
 }
 
 /**

@@ -1,4 +1,7 @@
+import { once } from "node:events"
 import { request as httpRequest } from "node:http"
+import { connect } from "node:net"
+import type { Socket } from "node:net"
 
 import { describe, expect, test } from "vitest"
 
@@ -6,6 +9,7 @@ import { loadHome } from "../../../src/admin/loaded-home.ts"
 import { serveMcpOverHttp } from "../../../src/admin/mcp/serve-http.ts"
 import type { CallScope } from "../../../src/mcp/client/call-scope.ts"
 import { createTestHomeContext } from "../../support/home-context.ts"
+import { isRecord } from "../../../src/base/json.ts"
 import { openServers, plainCall } from "../../support/mcp/open-servers.ts"
 import { API_KEY, CONVERSATION, serveTestHome } from "../../support/mcp/served-home.ts"
 
@@ -130,6 +134,43 @@ test("another Hermes connects, and its user answers the question", async () => {
   expect(opened.server().stored()?.prompts).toMatchObject([{ name: "continue_conversation" }])
 })
 
+test("a search finds only what is shown, so it does not reveal what was removed", async () => {
+  await using served = await serveTestHome(`
+approvals: { rules: [{ pattern: messages_read, decision: deny }] }
+security: { redact_secrets: false }`)
+  const client = await served.connect()
+  const names = async (search: string): Promise<readonly unknown[]> => {
+    const { content } = await client.callTool({ name: "conversations_list", arguments: { search } })
+    const [first] = content
+    const listed: unknown = JSON.parse(first?.type === "text" ? first.text : "")
+    return isRecord(listed) && Array.isArray(listed["conversations"])
+      ? listed["conversations"].map((row: unknown) => (isRecord(row) ? row["display_name"] : row))
+      : [listed]
+  }
+  expect(await names("PASSPORT")).toEqual(["Where is my passport?"])
+  const token = `ghp_${"abcdefghij".repeat(3)}456789`
+  await served.setTitle(`Deploy with ${token}`)
+  const shown = ["Deploy with ghp_ab...6789"]
+  expect(await names("deploy")).toEqual(shown)
+  expect(await names("ghp_ab...6789")).toEqual(shown)
+  for (const guess of [token, "ghp_abc", "ij456789", "passport"]) expect(await names(guess)).toEqual([])
+  await served.setTitle("Set DB_PASSWORD=abcdefghijklmnopqrstuvwxyz")
+  expect(await names("set")).toEqual(["Set DB_PASSWORD=***"])
+  expect(await names("abcdef...wxyz")).toEqual([])
+})
+
+test("a secret that is cut by the limit of a text is still removed", async () => {
+  await using served = await serveTestHome()
+  const client = await served.connect()
+  const cut = `${"x".repeat(1980)} ${API_KEY}`
+  await served.append(cut)
+  const results = await Promise.all([client.callTool(READ), client.callTool({ name: "events_poll", arguments: {} })])
+  for (const result of results) {
+    expect(JSON.stringify(result)).toContain("xxx key-of...host")
+    expect(JSON.stringify(result)).not.toContain("key-of-")
+  }
+})
+
 interface RawRequest {
   readonly method?: string
   readonly path?: string
@@ -184,7 +225,8 @@ function raw(url: string, request: RawRequest, until?: string): Promise<RawAnswe
 }
 
 test("requests that are not a client's are refused before anything is read", async () => {
-  await using served = await serveTestHome("", { allowedHosts: ["mcp.example.com"] })
+  await using served = await serveTestHome("", { allowedHosts: ["mcp.example.com", "localhost:9000"] })
+  const { port, host } = new URL(served.url)
   const statuses = await Promise.all(
     Object.entries({
       "no key": { headers: { authorization: "" } },
@@ -194,9 +236,14 @@ test("requests that are not a client's are refused before anything is read", asy
       "a host that only begins alike": { headers: { host: "localhost.example.com" } },
       "another origin": { headers: { origin: "https://evil.example.com" } },
       "an opaque origin": { headers: { origin: "null" } },
-      "a local origin": { headers: { origin: "http://localhost:3000" } },
+      "another local origin": { headers: { origin: "http://localhost:3000" } },
+      "the same origin": { headers: { origin: `http://${host}` } },
+      "the origin of a proxy": { headers: { origin: "https://mcp.example.com" } },
+      "another local port": { headers: { host: "localhost:1" } },
+      "no port": { headers: { host: "localhost" } },
+      "a forwarded port": { headers: { host: "localhost:9000" } },
       "an allowed host": { headers: { host: "mcp.example.com" } },
-      IPv6: { headers: { host: "[::1]:8643" } },
+      IPv6: { headers: { host: `[::1]:${port}` } },
       "another path": { path: "/other" },
       "a huge body": { body: "x".repeat(2_000_000) },
       "a huge body without a length": { body: "x".repeat(2_000_000), headers: { "transfer-encoding": "chunked" } },
@@ -204,6 +251,8 @@ test("requests that are not a client's are refused before anything is read", asy
       "another session": { headers: { "mcp-session-id": "guessed" } },
       "no JSON": { body: "{" },
       "another method": { method: "PUT" },
+      "a method that requests cannot have": { method: "TRACE", body: "" },
+      "another method without the key": { method: "TRACE", body: "", headers: { authorization: "" } },
     } satisfies Record<string, RawRequest>).map(async ([name, request]) => {
       const { status } = await raw(served.url, { body: INITIALIZE, ...request })
       return [name, status] as const
@@ -217,7 +266,12 @@ test("requests that are not a client's are refused before anything is read", asy
     "a host that only begins alike": 403,
     "another origin": 403,
     "an opaque origin": 403,
-    "a local origin": 200,
+    "another local origin": 403,
+    "the same origin": 200,
+    "the origin of a proxy": 200,
+    "another local port": 403,
+    "no port": 403,
+    "a forwarded port": 200,
     "an allowed host": 200,
     IPv6: 200,
     "another path": 404,
@@ -226,8 +280,57 @@ test("requests that are not a client's are refused before anything is read", asy
     "no session": 400,
     "another session": 404,
     "no JSON": 400,
-    "another method": 400,
+    "another method": 405,
+    "a method that requests cannot have": 405,
+    "another method without the key": 401,
   })
+})
+
+test("a client cannot answer the question of another one", async () => {
+  await using served = await serveTestHome(ASK_ABOUT_MESSAGES)
+  const asked = Promise.withResolvers<void>()
+  const decided = Promise.withResolvers<"Deny">()
+  const first = await served.connect({ asked: () => (asked.resolve(), decided.promise) })
+  let hasEnded = false
+  const reading = first.callTool(READ).finally(() => (hasEnded = true))
+  await asked.promise
+  const { headers } = await raw(served.url, { body: INITIALIZE })
+  const second = { "mcp-session-id": String(headers["mcp-session-id"]), "mcp-protocol-version": "2025-11-25" }
+  const result = { action: "accept", content: { answer: "Allow once" } }
+  for (const id of [0, 1, 2, 3]) {
+    const answer = { headers: second, body: JSON.stringify({ jsonrpc: "2.0", id, result }) }
+    expect((await raw(served.url, answer)).status).toBe(202)
+  }
+  expect(hasEnded).toBe(false)
+  decided.resolve("Deny")
+  expect(await reading).toMatchObject({ isError: true })
+  expect(await served.audit()).toMatchObject([{ tool: "messages_read", choice: "deny" }])
+})
+
+test("half-sent requests and clients that do not read lock nobody out", async () => {
+  await using served = await serveTestHome()
+  const { hostname, port } = new URL(served.url)
+  const client = await served.connect()
+  const open = async (start: string): Promise<Socket> => {
+    const socket = connect({ host: hostname, port: Number(port) })
+    // Closed by the server.
+    socket.on("error", () => undefined)
+    await once(socket, "connect")
+    socket.write(start)
+    return socket
+  }
+  const head = `POST /mcp HTTP/1.1\r\nHost: ${hostname}:${port}\r\n`
+  const strangers = await Promise.all(Array.from({ length: 300 }, () => open(head)))
+  const unread = await open(
+    `${head}Authorization: Bearer ${API_KEY}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: ${INITIALIZE.length}\r\n\r\n${INITIALIZE}`,
+  )
+  unread.pause()
+  const tunnel = await open(`CONNECT other:1 HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`)
+  expect(String(await once(tunnel, "data"))).toMatch(/^HTTP\/1.1 405 /u)
+  expect((await raw(served.url, { body: INITIALIZE })).status).toBe(200)
+  expect(JSON.stringify(await client.callTool(READ))).toContain("passport")
+  await served.stop()
+  for (const socket of [...strangers, unread]) socket.destroy()
 })
 
 test("a session has its protocol version, survives a lost connection, and ends with DELETE", async () => {
