@@ -86,7 +86,8 @@ async function measure(
       semanticSearch: () => Promise.resolve(semanticSearch),
     }
     const ours: Found[] = []
-    for (const { text } of questions) ours.push(await searchWithTool(text, { store, port, running }))
+    for (const { text } of questions)
+      ours.push(await searchWithTool(text, { store, port, running, redact: (given) => given }))
     const plain = searchPlainly(path, { questions, ids })
     const isAnswered = (found: readonly Found[], key: "hits" | "shown"): number =>
       found.filter((one, at) => one[key].has(evidenceOf(questions[at], ids))).length / questions.length

@@ -17,7 +17,7 @@ const never = new AbortController().signal
 
 function emptyHomeTools(clock: Clock): readonly ServedTool[] {
   const openStore = (): Promise<undefined> => Promise.resolve(undefined)
-  return conversationTools(openStore, createEventQueue(openStore, clock))
+  return conversationTools(openStore, createEventQueue(openStore, { clock, redact: (text) => text }))
 }
 
 interface Outcome {

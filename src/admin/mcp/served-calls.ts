@@ -7,11 +7,9 @@ import { createPermissions } from "../../agent/permissions.ts"
 import type { Permissions } from "../../agent/permissions.ts"
 import { createAuditFile } from "../../app/permissions/audit-log.ts"
 import { loadPermissionPolicy } from "../../app/permissions/load-permission-policy.ts"
-import { secretValues } from "../../app/secret-values.ts"
 import { toolLimits } from "../../app/session/session-workspace.ts"
 import { Channel } from "../../base/channel.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
-import { createRedactor } from "../../base/redact.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { createLocalWorkspace } from "../../exec/local/local-workspace.ts"
@@ -24,6 +22,7 @@ import type { ToolEntry } from "../../toolkit/tool.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 import { relayToHost } from "./relay-to-host.ts"
+import { createServedRedactor } from "./served-redactor.ts"
 
 /** The path of another program's calls to the tools: each one is judged by the rules of the home, and audited. */
 export interface ServedCalls {
@@ -39,11 +38,10 @@ export async function openServedCalls(
   loaded: LoadedHome,
   { tools, cwd }: { readonly tools: readonly ServedTool[]; readonly cwd: string },
 ): Promise<Result<ServedCalls, AdminFailure>> {
-  const { config, home, environment, clock, log } = loaded
+  const { config, home, clock, log } = loaded
   const rules = await loadPermissionPolicy({ config, home, workspaceRoot: cwd, platform: PLATFORM })
   if (!rules.ok) return fail({ kind: "failed", message: rules.error })
-  // Other programs keep what they receive, so it is redacted even where the user has disabled redaction.
-  const redactor = createRedactor({ enabled: true, secrets: secretValues({ environment, config, home }) })
+  const redactor = createServedRedactor(loaded)
   const audit = createAuditFile({ home, config, redactor, clock, log })
   const taskId = `${PLATFORM}_${randomHex(4)}`
   const audited = { sessionId: () => taskId, taskId, platform: PLATFORM, userId: undefined }

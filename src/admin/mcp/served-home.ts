@@ -14,6 +14,7 @@ import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 import { openSessionStore } from "../sessions/session-store.ts"
 import { approvalTimeoutMs, openServedCalls } from "./served-calls.ts"
+import { createServedRedactor } from "./served-redactor.ts"
 
 export interface ServeOptions {
   readonly version: string
@@ -44,7 +45,8 @@ export async function openServedHome(
     if (opened === undefined) opening = undefined
     return opened
   }
-  const events = createEventQueue(openStore, loaded.clock)
+  const redactor = createServedRedactor(loaded)
+  const events = createEventQueue(openStore, { clock: loaded.clock, redact: (text) => redactor.redact(text) })
   const tools = conversationTools(openStore, events)
   const served = await openServedCalls(loaded, { tools, cwd })
   if (!served.ok) return served

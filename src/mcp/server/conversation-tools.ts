@@ -3,10 +3,12 @@ import { z } from "zod"
 import { ellipsize } from "../../base/text.ts"
 import { isSessionId } from "../../protocol/identifiers.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
-import type { MessageRow, SessionRow, SessionStore } from "../../state/store.ts"
+import type { MessageRow, SessionRow, SessionStore, SessionSummary } from "../../state/store.ts"
 import { defineTool } from "../../toolkit/define-tool.ts"
 import type { DefinedTool } from "../../toolkit/define-tool.ts"
 import type { EventQueue } from "./event-queue.ts"
+import { shownText } from "./shown-text.ts"
+import type { Redact } from "./shown-text.ts"
 
 /** A tool that Hermes offers to other programs. */
 export interface ServedTool {
@@ -18,7 +20,8 @@ export interface ServedTool {
 export type OpenStore = () => Promise<SessionStore | undefined>
 
 const TOOLSET = "mcp-serve"
-const MAX_CONTENT_CHARS = 2000
+/** At the end of a preview that the store has shortened. */
+const CUT = "..."
 const sessionKey = z.string().trim().min(1).max(256)
 const limitUpTo200 = z.int().min(1).max(200).default(50)
 const cursor = z.int().min(0).default(0)
@@ -36,7 +39,7 @@ export function conversationTools(openStore: OpenStore, events: EventQueue): rea
       name: "conversations_list",
       description: "List conversations, newest first.",
       input: z.object({ platform: z.string().optional(), limit: limitUpTo200, search: z.string().optional() }),
-      run: async ({ platform, limit, search }) => {
+      run: async ({ platform, limit, search }, { redact }) => {
         const all =
           (await (
             await openStore()
@@ -46,31 +49,32 @@ export function conversationTools(openStore: OpenStore, events: EventQueue): rea
             ...(platform === undefined ? {} : { source: platform }),
           })) ?? []
         const wanted = search?.toLowerCase()
+        // Only what is shown is searched: a search in other text would tell, guess by guess, what was removed from it.
         const found = all
-          .filter(
-            ({ title, preview }) => wanted === undefined || `${title ?? ""} ${preview}`.toLowerCase().includes(wanted),
-          )
+          .map((session) => listed(session, redact))
+          .filter(({ display_name: name }) => wanted === undefined || name.toLowerCase().includes(wanted))
           .slice(0, limit)
-        return { count: found.length, conversations: found.map(listed) }
+        return { count: found.length, conversations: found }
       },
     }),
     reads({
       name: "conversation_get",
       description: "Details of a conversation.",
       input: z.object({ session_key: sessionKey }),
-      run: async ({ session_key: key }) => {
+      run: async ({ session_key: key }, { redact }) => {
         const row = await find(key)
-        return row === undefined ? unknownKey(key) : details(row)
+        return row === undefined ? unknownKey(key) : details(row, redact)
       },
     }),
     reads({
       name: "messages_read",
       description: "The newest messages of a conversation, oldest first.",
       input: z.object({ session_key: sessionKey, limit: limitUpTo200 }),
-      run: async ({ session_key: key, limit }) => {
+      run: async ({ session_key: key, limit }, { redact }) => {
         const messages = (await messagesOf(key))?.filter(({ role }) => role === "user" || role === "assistant")
         if (messages === undefined) return unknownKey(key)
-        return { count: Math.min(messages.length, limit), messages: messages.slice(-limit).map(shownMessage) }
+        const shown = messages.slice(-limit).map((row) => shownMessage(row, redact))
+        return { count: shown.length, messages: shown }
       },
     }),
     reads({
@@ -104,7 +108,7 @@ export function conversationTools(openStore: OpenStore, events: EventQueue): rea
         session_key: sessionKey.optional(),
         timeout_ms: z.int().min(0).max(300_000).default(30_000),
       }),
-      run: async ({ after_cursor: after, session_key: key, timeout_ms: timeoutMs }, signal) => {
+      run: async ({ after_cursor: after, session_key: key, timeout_ms: timeoutMs }, { signal }) => {
         const event = await events.wait({ after, sessionKey: key, limit: 1, timeoutMs, signal })
         return event === undefined ? { event: null, reason: "timeout" } : { event }
       },
@@ -116,7 +120,13 @@ interface ReadingTool<Schema extends z.ZodObject> {
   readonly name: string
   readonly description: string
   readonly input: Schema
-  readonly run: (args: z.output<Schema>, signal: AbortSignal) => Promise<Readonly<Record<string, unknown>>>
+  readonly run: (args: z.output<Schema>, context: ReadingContext) => Promise<Readonly<Record<string, unknown>>>
+}
+
+interface ReadingContext {
+  readonly signal: AbortSignal
+  /** For text that is shortened or searched; everything else is redacted with the result. */
+  readonly redact: Redact
 }
 
 function reads<Schema extends z.ZodObject>({ name, description, input, run }: ReadingTool<Schema>): ServedTool {
@@ -133,7 +143,11 @@ function reads<Schema extends z.ZodObject>({ name, description, input, run }: Re
     parallel: "safe",
     subject: (args) => ({ kind: "name", name: keyOf(args) }),
     preview: keyOf,
-    run: async (args, { signal }) => ({ content: await run(args, signal), summary: name }),
+    run: async (args, { signal, redact }) => {
+      // Twice, because the result is redacted as well, and a mask that follows `PASSWORD=` is masked again.
+      const content = await run(args, { signal, redact: (text) => redact(redact(text)) })
+      return { content, summary: name }
+    },
   })
   return { tool, input }
 }
@@ -142,26 +156,25 @@ function unknownKey(key: string): { readonly error: string } {
   return { error: `there is no conversation ${ellipsize(key, 100)}` }
 }
 
-function listed({
-  id,
-  source,
-  title,
-  preview,
-  lastActivity,
-}: Awaited<ReturnType<SessionStore["list"]>>[number]): Readonly<Record<string, unknown>> {
+function listed({ id, source, title, preview, lastActivity }: SessionSummary, redact: Redact) {
   return {
     session_key: id,
     session_id: id,
     platform: source,
     chat_type: "private",
-    display_name: title ?? ellipsize(preview, 80),
+    display_name: redact(title ?? withoutCutWord(preview)),
     chat_name: null,
     user_name: null,
     updated_at: lastActivity,
   }
 }
 
-function details(row: SessionRow): Readonly<Record<string, unknown>> {
+/** The store shortens previews. A secret of which only the beginning is left would not be recognized. */
+function withoutCutWord(preview: string): string {
+  return preview.endsWith(CUT) ? preview.replace(/\S+$/u, CUT) : preview
+}
+
+function details(row: SessionRow, redact: Redact): Readonly<Record<string, unknown>> {
   const { id, source, title, model, startedAt, endedAt, messageCount, usage, cwd } = row
   return {
     session_key: id,
@@ -169,7 +182,7 @@ function details(row: SessionRow): Readonly<Record<string, unknown>> {
     platform: source,
     chat_id: null,
     thread_id: null,
-    display_name: title,
+    display_name: title === null ? null : redact(title),
     model,
     cwd,
     started_at: startedAt,
@@ -179,8 +192,8 @@ function details(row: SessionRow): Readonly<Record<string, unknown>> {
   }
 }
 
-function shownMessage({ id, role, text, timestamp }: MessageRow): Readonly<Record<string, unknown>> {
-  return { id, role, content: ellipsize(text, MAX_CONTENT_CHARS), timestamp }
+function shownMessage({ id, role, text, timestamp }: MessageRow, redact: Redact): Readonly<Record<string, unknown>> {
+  return { id, role, content: shownText(text, redact), timestamp }
 }
 
 function attachments({ id, message, text }: MessageRow): Readonly<Record<string, unknown>> {

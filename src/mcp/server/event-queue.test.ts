@@ -30,7 +30,7 @@ async function openCountedStore() {
   return {
     clock,
     counts,
-    queue: createEventQueue(() => Promise.resolve(counted), clock),
+    queue: createEventQueue(() => Promise.resolve(counted), { clock, redact: (text) => text }),
     append: async (content: string) => {
       await clock.advance(1000)
       await store.append(SESSION, [{ role: "user", content, timestamp: clock.now() / 1000 }])

@@ -1,7 +1,8 @@
 import type { Clock } from "../../base/clock.ts"
-import { ellipsize } from "../../base/text.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { SessionStore, SessionSummary } from "../../state/store.ts"
+import { shownText } from "./shown-text.ts"
+import type { Redact } from "./shown-text.ts"
 
 /** A change of a conversation, as other programs see it. */
 export interface ConversationEvent {
@@ -39,10 +40,12 @@ export interface PolledEvents {
 const MAX_EVENTS = 1000
 const POLL_MS = 200
 const SESSIONS_READ = 50
-const MAX_CONTENT_CHARS = 2000
 
 /** Reads the store when it is asked to: nothing runs while no program is interested. */
-export function createEventQueue(openStore: () => Promise<SessionStore | undefined>, clock: Clock): EventQueue {
+export function createEventQueue(
+  openStore: () => Promise<SessionStore | undefined>,
+  { clock, redact }: { readonly clock: Clock; readonly redact: Redact },
+): EventQueue {
   const lastSeen = new Map<SessionId, { readonly row: number; readonly state: string }>()
   const startedAt = clock.now() / 1000
   let events: ConversationEvent[] = []
@@ -66,7 +69,7 @@ export function createEventQueue(openStore: () => Promise<SessionStore | undefin
       for (const row of fresh) {
         if (row.role !== "user" && row.role !== "assistant") continue
         cursor += 1
-        const content = ellipsize(row.text, MAX_CONTENT_CHARS)
+        const content = shownText(row.text, redact)
         events.push({
           cursor,
           type: "message",

@@ -7,6 +7,7 @@ import type { SessionId } from "../../protocol/identifiers.ts"
 import type { MessageScope, SearchableMessage } from "../../protocol/message-words.ts"
 import { isExactQuery } from "../../state/search-query.ts"
 import type { PastSessions, SessionsPort } from "../../toolkit/ports/sessions.ts"
+import { matchingInShownText } from "./matching-in-shown-text.ts"
 import type { SearchRequest } from "./search-request.ts"
 import { isSearchCall, SEARCH_TOOL } from "./search-tool.ts"
 import { withoutCopies } from "./without-copies.ts"
@@ -26,6 +27,7 @@ export interface SearchContext {
   readonly port: SessionsPort
   /** The current session; undefined when searching another profile. */
   readonly running: SessionId | undefined
+  readonly redact: (text: string) => string
 }
 
 /** How many messages are ranked; later pages come from the same list. */
@@ -104,9 +106,10 @@ function scopeOf(request: SearchRequest): MessageScope {
 /** The query has syntax of its own, so it is matched as it is written. */
 async function exactMessages(
   request: SearchRequest,
-  { store }: SearchContext,
+  context: SearchContext,
   isExcluded: (row: SearchableMessage) => boolean,
 ): Promise<readonly FoundMessage[]> {
+  const { store } = context
   const hits = await store.search(request.query, {
     ...scopeOf(request),
     ...(request.sort !== undefined && { sort: request.sort }),
@@ -120,7 +123,7 @@ async function exactMessages(
     if (isExcluded(row) || row.isGenerated || row.text.trim() === "") return []
     return [{ row, matchedBy: "words", snippet: snippets.get(row.id) ?? "" }]
   })
-  return await withoutCopies(found, store)
+  return await withoutCopies(await matchingInShownText(found, request.query, context), store)
 }
 
 /** A ranking to combine with the one by words, and how much it counts. */

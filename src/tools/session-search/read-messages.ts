@@ -48,7 +48,7 @@ const MAX_SCROLL_MESSAGE = 4000
 
 /** The messages around a message or, with a window of 0, that message word for word. */
 export async function readMessagesAround(
-  store: PastSessions,
+  { store, redact }: { readonly store: PastSessions; readonly redact: Redact },
   target: { readonly session: SessionId | undefined; readonly messageId: number },
   request: SearchRequest,
 ): Promise<ToolResult> {
@@ -63,7 +63,7 @@ export async function readMessagesAround(
       success: false,
     })
   }
-  if (request.window === 0) return wholeMessage(anchor, request.offset)
+  if (request.window === 0) return wholeMessage(anchor, { offset: request.offset, redact })
   const rows = found.messages.filter(
     (row) => row.id === messageId || (row.active && (request.roles?.includes(row.role) ?? true)),
   )
@@ -95,9 +95,17 @@ interface Piece {
   readonly text: string
 }
 
-/** The complete message from `offset` on; the pages together are exactly what was stored. */
-function wholeMessage(row: MessageRow, offset: number): ToolResult {
-  const pieces = piecesOf(row).map((piece) => ({ part: piece.part, characters: Array.from(piece.text) }))
+type Redact = (text: string) => string
+
+/**
+ * The complete message from `offset` on; the pages together are what was stored, without its secrets. They are removed before the text is
+ * divided, because the rest of a secret would not be recognized.
+ */
+function wholeMessage(
+  row: MessageRow,
+  { offset, redact }: { readonly offset: number; readonly redact: Redact },
+): ToolResult {
+  const pieces = piecesOf(row).map(({ part, text }) => ({ part, characters: Array.from(redact(text)) }))
   const total = pieces.reduce((sum, { characters }) => sum + characters.length, 0)
   if (offset > 0 && offset >= total) {
     return failure(`offset ${offset} is past the end of message ${row.id}, which has ${total} characters`, {

@@ -11,6 +11,7 @@ import type { ToolResult } from "../../toolkit/tool.ts"
 import { conversationSessions } from "./conversation-sessions.ts"
 import { exclusions } from "./find-messages.ts"
 import type { SearchContext } from "./find-messages.ts"
+import { matchingInShownText } from "./matching-in-shown-text.ts"
 import { isoTime } from "./message-fields.ts"
 import type { SearchRequest } from "./search-request.ts"
 import { isSearchCall } from "./search-tool.ts"
@@ -78,7 +79,12 @@ async function rankedMessages(
   }
   const literal = request.query.replaceAll('"', "").trim()
   const ids = (await words.containing(literal, chain)).slice(-MAX_RANKED)
-  const exact = (await words.inScope(ids, scope)).filter((row) => !row.isGenerated && !isExcluded(row))
+  const containing = (await words.inScope(ids, scope)).filter((row) => !row.isGenerated && !isExcluded(row))
+  const exact = await matchingInShownText(
+    containing.map((row) => ({ row })),
+    literal,
+    context,
+  )
   const ranked = await searchMessages(request.query, words, {
     scope,
     lexicon: await context.port.lexicon(),
@@ -90,7 +96,7 @@ async function rankedMessages(
   })
   // What only the messages around it match is shown with those.
   const matching = ranked.filter(({ matchedBy }) => matchedBy !== "context")
-  return [...new Map([...exact.map((row) => ({ row })), ...matching].map((found) => [found.row.id, found])).values()]
+  return [...new Map([...exact, ...matching].map((found) => [found.row.id, found])).values()]
 }
 
 function isOnlySearchCall({ text, calledTools }: SearchableMessage): boolean {

@@ -758,3 +758,36 @@ const NAMES =
   "Abelo Brint Corva Dusan Elmet Foxly Gravo Hulin Irvan Jotun Kelso Lumar Morva Nisto Orlin Pevro Quint Rasmo Silva Tevin Ulmar Vosto Wexin Xarlo Yulin Zemko Ardin Bolma Cirro Dalmo Estin Fargo Gosta Harlo Inska Jarvo Kusto Lorin Mesko Norva".split(
     " ",
   )
+
+test("an exact search does not find what is removed from its results", async () => {
+  await using bench = await searchBench()
+  const token = `ghp_${"Q7abcdefgh".repeat(3)}456789`
+  await bench.tell("written", [`My token is ${token}`])
+  const call = { id: "1", type: "function" as const, function: { name: "terminal", arguments: `{"x":"${token}"}` } }
+  await bench.tell("called", [{ role: "assistant", content: "I deploy.", tool_calls: [call] }])
+  const count = async (query: string, more: Readonly<Record<string, unknown>> = {}): Promise<unknown> =>
+    (await bench.call({ query, ...more }))["count"]
+  expect([await count('"my token"'), await count("token AND ghp*"), await count("deploy*")]).toEqual([1, 1, 1])
+  for (const [right, wrong] of [
+    ["ghp_Q7abc*", "ghp_Q7abd*"],
+    ["Q7abc*", "Q7abd*"],
+    ["token AND Q7abc*", "token AND Q7abd*"],
+    ["token NOT Q7abc*", "token NOT Q7abd*"],
+    ["deploy NOT Q7abc*", "deploy NOT Q7abd*"],
+    ['"token is ghp Q7abc" OR Q7abc*', '"token is ghp Q7abd" OR Q7abd*'],
+  ] as const)
+    expect([right, await count(right)]).toEqual([right, await count(wrong)])
+  for (const session_id of ["written", "called"])
+    expect(await count("Q7abc", { session_id })).toEqual(await count("Q7abd", { session_id }))
+})
+
+test("a page of a message that begins inside a secret does not show the rest of it", async () => {
+  await using bench = await searchBench()
+  const token = `ghp_${"Q7abcdefgh".repeat(3)}456789`
+  const [id] = await bench.tell("written", [`${token} is my token`])
+  for (const offset of [0, 3, 5, 8]) {
+    const page = JSON.stringify(await bench.call({ around_message_id: id, window: 0, offset }))
+    expect(page).toContain("6789 is my token")
+    expect(page).not.toContain("abcdefgh")
+  }
+})

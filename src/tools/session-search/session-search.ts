@@ -55,7 +55,7 @@ export const sessionSearch = defineTool({
     if (!request.ok) return failed(request.error)
     const profile = args.profile?.trim() ?? ""
     try {
-      return await answer(request.value, { port, profile })
+      return await answer(request.value, { port, profile, redact: (text) => context.redact(text) })
     } catch (error) {
       if (error instanceof StoreError) return failed(error.message)
       throw error
@@ -66,15 +66,16 @@ export const sessionSearch = defineTool({
 interface Asked {
   readonly port: SessionsPort
   readonly profile: string
+  readonly redact: (text: string) => string
 }
 
-async function answer(request: SearchRequest, { port, profile }: Asked): Promise<ToolResult> {
+async function answer(request: SearchRequest, { port, profile, redact }: Asked): Promise<ToolResult> {
   const store = profile === "" ? await port.store() : await port.store(profile)
   const running = profile === "" ? port.sessionId() : undefined
   if (request.session === "" && request.aroundMessageId === undefined) {
     return request.query === ""
       ? await browseSessions(store, request, running)
-      : await searchPastSessions(request, { store, port, running })
+      : await searchPastSessions(request, { store, port, running, redact })
   }
   const session =
     request.session === ""
@@ -86,11 +87,11 @@ async function answer(request: SearchRequest, { port, profile }: Asked): Promise
     )
   }
   if (request.aroundMessageId !== undefined)
-    return await readMessagesAround(store, { session, messageId: request.aroundMessageId }, request)
+    return await readMessagesAround({ store, redact }, { session, messageId: request.aroundMessageId }, request)
   if (session === undefined) return failed("session_id is missing")
   return request.query === ""
     ? await readSessionMessages(store, session, request)
-    : await searchConversation({ session }, request, { store, port, running })
+    : await searchConversation({ session }, request, { store, port, running, redact })
 }
 
 function failed(error: string): ToolResult {

@@ -1,13 +1,21 @@
 import { createServer, request as httpRequest } from "node:http"
+import type { IncomingHttpHeaders } from "node:http"
 import type { AddressInfo } from "node:net"
 
-/** An address whose requests reach the target unchanged except for the API key, for a client that cannot send one. */
+/** An address whose requests reach the target unchanged except for the port they name and the API key, for a client that cannot send one. */
 export interface BearerProxy extends AsyncDisposable {
   readonly url: string
 }
 
 export async function startBearerProxy(target: string, apiKey: string): Promise<BearerProxy> {
   const { hostname, port, pathname } = new URL(target)
+  const named = ({ host, origin }: IncomingHttpHeaders): IncomingHttpHeaders => {
+    const forTarget = (address: string): string => address.replace(`:${ownPort}`, `:${port}`)
+    return {
+      ...(host === undefined ? {} : { host: forTarget(host) }),
+      ...(origin === undefined ? {} : { origin: forTarget(origin) }),
+    }
+  }
   const server = createServer((request, response) => {
     const forwarded = httpRequest(
       {
@@ -15,7 +23,7 @@ export async function startBearerProxy(target: string, apiKey: string): Promise<
         port,
         path: request.url,
         method: request.method,
-        headers: { ...request.headers, authorization: `Bearer ${apiKey}` },
+        headers: { ...request.headers, ...named(request.headers), authorization: `Bearer ${apiKey}` },
       },
       (answer) => {
         response.writeHead(answer.statusCode ?? 500, answer.headers)

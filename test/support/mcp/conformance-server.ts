@@ -17,7 +17,7 @@ const API_KEY = "conformance"
 export async function startConformanceServer(): Promise<AsyncDisposable & { readonly url: string }> {
   const context = createTestHomeContext()
   const openStore = (): Promise<undefined> => Promise.resolve(undefined)
-  const events = createEventQueue(openStore, context.clock)
+  const events = createEventQueue(openStore, { clock: context.clock, redact: (text) => text })
   const tools = [...conversationTools(openStore, events), ...servedFixtures()]
   const served = await openServedCalls(await loadHome(context), { tools, cwd: context.directory })
   if (!served.ok) throw new Error(served.error.message)

@@ -20,6 +20,7 @@ export interface ServedTestHome extends AsyncDisposable {
   /** Connects a client. `asked` receives the message of each question and returns the answer. */
   connect(how?: ConnectOptions): Promise<Client>
   append(text: string): Promise<void>
+  setTitle(title: string): Promise<void>
   /** Resolves when everything has ended. */
   stop(): Promise<void>
   /** Stops, and reads the lines of the audit log. */
@@ -79,6 +80,9 @@ export async function serveTestHome(
   return {
     url,
     append,
+    setTitle: async (title) => {
+      await store.setTitle(CONVERSATION, title)
+    },
     stop,
     connect: async ({ era = "legacy", asked } = {}) => {
       const capabilities: ClientCapabilities = asked === undefined ? {} : { elicitation: { form: {} } }

@@ -8,8 +8,9 @@ import type { Clock } from "../../../base/clock.ts"
 import { fail, ok } from "../../../base/result.ts"
 import type { Result } from "../../../base/result.ts"
 import { errorCode, errorMessage, explainSystemError } from "../../../base/system-error.ts"
+import { limitConnections } from "./connection-limit.ts"
 import { createHttpSessions, refusal } from "./http-sessions.ts"
-import { createRequestGuard } from "./request-guard.ts"
+import { createRequestGuard, METHODS } from "./request-guard.ts"
 import type { RequestGuardOptions } from "./request-guard.ts"
 import { sendResponse, webRequest } from "./web-request.ts"
 
@@ -30,6 +31,8 @@ export interface HttpEndpoint {
 const PATH = "/mcp"
 const MAX_BODY_BYTES = 1024 * 1024
 const MAX_CONNECTIONS = 256
+/** How long a client may take to send a request. Answers may take any time. */
+const RECEIVE_LIMITS = { headersTimeout: 10_000, requestTimeout: 60_000, connectionsCheckingInterval: 5000 }
 
 /** MCP over streamable HTTP. Every request needs the API key. */
 export async function openHttpEndpoint(options: HttpEndpointOptions): Promise<Result<HttpEndpoint>> {
@@ -46,8 +49,7 @@ export async function openHttpEndpoint(options: HttpEndpointOptions): Promise<Re
   })
 
   const answer = async (request: IncomingMessage, signal: AbortSignal): Promise<Response> => {
-    const refused = guard(request)
-    if (refused !== undefined) return refusal(refused.status, refused.message)
+    knownClients.add(request.socket)
     const received = await webRequest(request, { maxBytes: MAX_BODY_BYTES, signal })
     if (received === undefined) return refusal(413, `The request is longer than ${MAX_BODY_BYTES} bytes.`)
     return (await isLegacyRequest(received)) ? await sessions.handle(received) : await modern.fetch(received)
@@ -55,21 +57,31 @@ export async function openHttpEndpoint(options: HttpEndpointOptions): Promise<Re
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const disconnected = new AbortController()
     response.once("close", () => disconnected.abort())
-    const answered = await answer(request, disconnected.signal)
+    const refused = guard(request)
+    const answered =
+      refused === undefined ? await answer(request, disconnected.signal) : refusal(refused.status, refused.message)
     response.setHeader("x-content-type-options", "nosniff")
-    if (answered.status === 401) response.setHeader("www-authenticate", 'Bearer realm="hermes"')
+    if (refused?.status === 401) response.setHeader("www-authenticate", 'Bearer realm="hermes"')
+    if (refused?.status === 405) response.setHeader("allow", METHODS.join(", "))
     // The rest of a body that was not read would be taken for the next request.
-    if (!request.complete) response.setHeader("connection", "close")
+    if (refused !== undefined || !request.complete) response.setHeader("connection", "close")
     await sendResponse(answered, response)
   }
-  const server = createServer((request, response) => {
+  const server = createServer(RECEIVE_LIMITS, (request, response) => {
     handle(request, response).catch((error: unknown) => {
       // A client may disconnect at any time.
-      if (!response.destroyed) onError(errorMessage(error))
-      response.destroy()
+      if (response.destroyed) return
+      onError(errorMessage(error))
+      if (response.headersSent) response.destroy()
+      else response.writeHead(500, { connection: "close" }).end()
     })
   })
-  server.maxConnections = MAX_CONNECTIONS
+  // Node closes such a connection without an answer.
+  server.on("connect", (_request, socket) => {
+    socket.on("error", () => socket.destroy())
+    socket.end(`HTTP/1.1 405 Method Not Allowed\r\nAllow: ${METHODS.join(", ")}\r\nConnection: close\r\n\r\n`)
+  })
+  const knownClients = limitConnections(server, MAX_CONNECTIONS)
   const { promise: listening, resolve } = Promise.withResolvers<Result<undefined>>()
   server.once("error", (error) => resolve(fail(listenFailure(error, { host, port }))))
   server.listen(port, host, () => resolve(ok(undefined)))

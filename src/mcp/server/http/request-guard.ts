@@ -6,7 +6,7 @@ import { sha256Hex } from "../../../base/random-and-hash.ts"
 
 /** Why a request is refused before it is read. */
 export interface Refusal {
-  readonly status: 401 | 403 | 404
+  readonly status: 401 | 403 | 404 | 405
   readonly message: string
 }
 
@@ -15,7 +15,7 @@ export interface RequestGuardOptions {
   readonly apiKey: string
   /** The address that the server listens on. */
   readonly host: string
-  /** Further names under which clients reach the server, for example that of a proxy. */
+  /** Further names under which clients reach the server, for example that of a proxy; with a port, only that one. */
   readonly allowedHosts: readonly string[]
 }
 
@@ -24,9 +24,13 @@ export const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.
 
 const ALL_INTERFACES: ReadonlySet<string> = new Set(["0.0.0.0", "::"])
 
+/** Of the protocol. */
+export const METHODS: readonly string[] = ["GET", "POST", "DELETE"]
+
 /**
  * A web page can make a browser send requests to this machine under a name of its own (DNS rebinding). Such a request names that page in
- * `Host` or `Origin`, so only known names and, on all interfaces, plain addresses pass. The key is compared in constant time.
+ * `Host` or `Origin`. So `Host` must name this server with its port, or on all interfaces, where ports are often forwarded, be a plain
+ * address; and `Origin` must be the same server. The key is compared in constant time.
  */
 export function createRequestGuard({
   path,
@@ -34,24 +38,42 @@ export function createRequestGuard({
   host,
   allowedHosts,
 }: RequestGuardOptions): (request: IncomingMessage) => Refusal | undefined {
-  const names = new Set([...LOOPBACK_HOSTS, host, ...allowedHosts].map((name) => name.toLowerCase()))
-  const isAllowed = (name: string | undefined): boolean =>
-    name !== undefined && (names.has(name) || (ALL_INTERFACES.has(host) && isIP(name) !== 0))
+  const own = new Set([...LOOPBACK_HOSTS, host.toLowerCase()])
+  const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()))
+  const isAllowed = (address: URL): boolean => allowed.has(hostname(address)) || allowed.has(address.host)
+  const isOwn = (address: URL, port: number | undefined): boolean => {
+    const name = hostname(address)
+    if (ALL_INTERFACES.has(host)) return own.has(name) || isIP(name) !== 0
+    return own.has(name) && Number(address.port || HTTP_PORT) === port
+  }
   const expected = Buffer.from(sha256Hex(apiKey))
-  return ({ headers, url = "" }) => {
-    if (!isAllowed(hostname(`http://${headers.host ?? ""}`)))
-      return { status: 403, message: "The Host header does not name this server. Allow it with --allow-host." }
-    if (headers.origin !== undefined && !isAllowed(hostname(headers.origin)))
+  return ({ headers, url = "", method = "", socket: { localPort } }) => {
+    const named = parseAddress(`http://${headers.host ?? ""}`)
+    if (named === undefined || !(isAllowed(named) || isOwn(named, localPort)))
+      return {
+        status: 403,
+        message: "The Host header does not name this server and its port. Allow it with --allow-host.",
+      }
+    const origin = headers.origin === undefined ? named : parseAddress(headers.origin)
+    if (origin === undefined || !(origin.host === named.host || isAllowed(origin)))
       return { status: 403, message: "Requests from this origin are not allowed." }
     if (url.split("?", 1)[0] !== path) return { status: 404, message: `Not found. The endpoint is ${path}.` }
     const [, key = ""] = /^Bearer +(\S+)$/iu.exec(headers.authorization ?? "") ?? []
     if (!timingSafeEqual(Buffer.from(sha256Hex(key)), expected))
       return { status: 401, message: "Send the API key of Hermes as a bearer token." }
+    if (!METHODS.includes(method)) return { status: 405, message: `The methods are ${METHODS.join(", ")}.` }
     return undefined
   }
 }
 
-/** Without brackets around an IPv6 address; undefined for what is no address. */
-function hostname(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).hostname.replace(/^\[(.*)\]$/u, "$1") : undefined
+/** An address without a port has this one. */
+const HTTP_PORT = 80
+
+function parseAddress(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+/** Without brackets around an IPv6 address. */
+function hostname({ hostname: name }: URL): string {
+  return name.replace(/^\[(.*)\]$/u, "$1")
 }
