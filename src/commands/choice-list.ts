@@ -11,6 +11,8 @@ export interface ChoiceList<T> {
   readonly search?: (text: string, signal: AbortSignal) => Promise<readonly Choice<T>[]>
   /** Makes a choice of what the user typed, where values outside the list are possible. */
   readonly freeEntry?: (text: string) => T | undefined
+  /** The typed text is offered before the choices that contain it; otherwise after them. */
+  readonly prefersTyped?: (text: string) => boolean
   /** What the user types is a secret. */
   readonly isSecret?: boolean
   /** Text about the highlighted choice, for example a diff. */
@@ -20,6 +22,8 @@ export interface ChoiceList<T> {
   readonly actions?: readonly ChoiceAction<T>[]
   /** Tab switches between these, for example session and global. */
   readonly modes?: readonly string[]
+  /** Leaving the list returns to an earlier question of its caller. */
+  readonly goesBack?: true
   /** What a choice does. Without it, the choice closes the list. */
   readonly select?: (value: T, options: SelectOptions) => Promise<Selection<T>>
 }

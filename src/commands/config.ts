@@ -5,8 +5,14 @@ export const configCommand: SlashCommand = {
   name: "config",
   category: "information",
   help: "show the settings, or change them in a list",
+  argument: "[KEY | set KEY VALUE]",
   details: "A changed setting applies from the next start on, unless a slash command changes the same thing at once.",
-  run: async (_argument, { app, pick }) => {
+  run: async (argument, context) => {
+    const { app, pick } = context
+    if (argument.trim() !== "") {
+      const { runConfigLine } = await import("./config-line.ts")
+      return reply(await runConfigLine(argument, context))
+    }
     if (pick !== undefined) {
       const { settingsList } = await import("./lists/settings-list.ts")
       await pick(settingsList(app))

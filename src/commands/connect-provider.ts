@@ -6,7 +6,7 @@ import { fail, ok, type Result } from "../base/result.ts"
 import { asSentence } from "../base/sentence.ts"
 import type { SlashContext } from "./slash-command.ts"
 
-/** Asks for the key of a provider and tries it. Undefined where the user cannot be asked, or has not answered. */
+/** Asks for the key of a provider and tries it. Undefined where the user cannot be asked. */
 export async function askForKey(
   id: string,
   { app, askSecret, signal, note }: SlashContext,
@@ -18,7 +18,8 @@ export async function askForKey(
   const { variable } = provider.missing
   if (provider.signupUrl !== undefined) note?.(`${provider.name} needs a key. Create one at ${provider.signupUrl}`)
   const key = (await askSecret(`${variable} (not shown, empty to cancel): `))?.trim() ?? ""
-  if (key === "") return undefined
+  // The user has typed a command.
+  if (key === "" || key.startsWith("/")) return fail("No key was stored.")
   const secret = { variable, key }
   const checked = await checkProviderKey(home, provider, { secret, signal })
   if (!checked.ok) return checked

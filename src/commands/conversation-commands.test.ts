@@ -180,13 +180,13 @@ test("display commands change the display at once and are saved", async () => {
   expect(await talk.text("/busy queue")).toBe("A message that you send during a reply is sent after it.")
   expect(await talk.text("/skin slat")).toBe("There is no skin slat. Did you mean slate? /skin lists them.")
   expect(await talk.text("/skin slate")).toBe("Skin: slate.")
-  expect(await talk.text("/details tools collapsed")).toBe("Tool calls: all shown.")
+  expect(await talk.text("/details tools collapsed")).toBe("Tool calls: collapsed.")
   expect(await talk.text("/details")).toBe(
-    "thinking   expanded\ntools      all shown\nsubagents  collapsed\nactivity   hidden",
+    "thinking   expanded\ntools      collapsed\nsubagents  collapsed\nactivity   hidden",
   )
   expect(await talk.text("/details activity expanded")).toBe("Background processes: expanded.")
   expect(await talk.text("/details subagents hidden")).toBe("Sub-agents: hidden.")
-  expect(await talk.text("/details subagents reset")).toBe("Sub-agents: inherit.")
+  expect(await talk.text("/details subagents reset")).toBe("Sub-agents: collapsed.")
   expect(await talk.text("/details activity")).toMatch(/^Usage: /u)
   expect(await talk.text("/mouse")).toMatch(/^Hermes leaves the mouse to your terminal/u)
   expect(display.get("display.busy_input_mode")).toBe("queue")
@@ -278,4 +278,39 @@ test("/background starts, lists and stops tasks", async () => {
   expect(await talk.text("/background", { background })).toMatch(/^1\. count the beans {2}\(/u)
   expect(await talk.text("/background stop 1", { background })).toBe("Stopping task 1.")
   expect(await talk.text("/background stop 7", { background })).toBe("Task 7 is not running.")
+})
+
+test("/config shows and sets single settings, asks before protection is lost, and takes no keys", async () => {
+  await using assembled = await assembleApp([])
+  const talk = conversationOf(assembled, await assembled.open())
+  const file = (): string => readFileSync(join(assembled.home.path, "config.yaml"), "utf8")
+  expect(await talk.text("/config agent.max_turns")).toMatch(/^agent\.max_turns = \d+$/u)
+  expect(await talk.text("/config set agent.max_turns 12")).toBe(
+    "Set agent.max_turns. It applies from the next start on.",
+  )
+  expect(file()).toContain("max_turns: 12")
+  expect(await talk.text("/config set agent.max_turns many")).toMatch(/^Invalid value for `agent\.max_turns`/u)
+  expect(await talk.text("/config set approvals.profile fullauto")).toContain("did you mean full-auto?")
+  expect(talk.asked).toEqual([])
+  const declined = { confirm: () => Promise.resolve(false) }
+  expect(await talk.text("/config set terminal.sandbox off", declined)).toBe("Nothing was changed.")
+  expect(await talk.text("/config set model.api_key sk-planted")).toMatch(/^A key does not belong in a conversation\./u)
+  expect(await talk.text("/config set OPENAI_API_KEY sk-planted")).toContain("`hermes config set OPENAI_API_KEY …`")
+  expect(file()).not.toMatch(/sandbox|planted/u)
+  for (const line of ["/config set", "/config set agent.max_turns", "/config agent.max_turns 5"])
+    expect(await talk.text(line)).toMatch(/^Usage: /u)
+  expect(await talk.text("/config agent.max_turn")).toBe("`agent.max_turn` is not set. Did you mean `agent.max_turns`?")
+})
+
+test.each(["", "/quit"])("/model PROVIDER asks for a key; %j is none and stores nothing", async (typed) => {
+  await using assembled = await assembleApp([])
+  const talk = conversationOf(assembled, await assembled.open())
+  const asked: string[] = []
+  const askSecret = (question: string): Promise<string> => {
+    asked.push(question)
+    return Promise.resolve(typed)
+  }
+  expect(await talk.text("/model deepseek", { askSecret })).toBe("No key was stored.")
+  expect(asked).toEqual(["DEEPSEEK_API_KEY (not shown, empty to cancel): "])
+  expect(existsSync(join(assembled.home.path, ".env"))).toBe(false)
 })

@@ -76,31 +76,42 @@ function sectionText(section: Section, context: SlashContext): string {
     case "thinking":
       return valueOf("display.show_reasoning", context) ? "expanded" : "hidden"
     case "tools":
-      return PROGRESS_TEXT[valueOf("display.tool_progress", context)]
+      return PROGRESS_MODE[valueOf("display.tool_progress", context)]
     case "subagents":
     case "activity": {
-      const mode = valueOf(`display.sections.${section}`, context)
-      return mode === "inherit" ? context.app.config.get("display.details_mode") : mode
+      return effectiveMode(valueOf(`display.sections.${section}`, context), context)
     }
     default:
       return assertNever(section)
   }
 }
 
+function effectiveMode(mode: SettingValue<"display.sections.subagents">, { app }: SlashContext): string {
+  return mode === "inherit" ? app.config.get("display.details_mode") : mode
+}
+
+/** The word of `/details` for each value. */
+const PROGRESS_MODE = { off: "hidden", new: "collapsed", all: "collapsed", verbose: "expanded" } as const
+
 async function changeSection(section: Section, mode: DetailMode, context: SlashContext): Promise<string> {
   switch (section) {
     case "thinking": {
       const isShown = mode === "expanded"
-      const done = `Reasoning is ${isShown ? "shown" : "hidden"}`
+      const done = `Reasoning: ${isShown ? "expanded" : "hidden"}`
       return await changeDisplay("display.show_reasoning", isShown, context, done)
     }
     case "tools": {
       const progress = progressOf(mode)
-      return await changeDisplay("display.tool_progress", progress, context, `Tool calls: ${PROGRESS_TEXT[progress]}`)
+      return await changeDisplay("display.tool_progress", progress, context, `Tool calls: ${PROGRESS_MODE[progress]}`)
     }
     case "subagents": {
       const value = mode === "reset" ? "inherit" : mode
-      return await changeDisplay("display.sections.subagents", value, context, `Sub-agents: ${value}`)
+      return await changeDisplay(
+        "display.sections.subagents",
+        value,
+        context,
+        `Sub-agents: ${effectiveMode(value, context)}`,
+      )
     }
     case "activity": {
       const value = mode === "reset" ? "hidden" : mode

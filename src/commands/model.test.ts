@@ -88,7 +88,7 @@ test("without an argument it shows the current model", async () => {
     "claude-sonnet-4-6 (anthropic)",
     "context      1M tokens, output up to 128K",
     "supports     images, reasoning",
-    "Switch with /model NAME; add --global, or use `hermes model`, to keep it for later sessions.",
+    "Switch with /model NAME, or connect a provider with /model PROVIDER; add --global, or use `hermes model`, to keep it for later sessions.",
   ])
 })
 
@@ -179,7 +179,7 @@ describe("explains the problem and changes nothing", () => {
     ],
     [
       "--provider my-box",
-      "my-box has several models; name one: a, b.",
+      "my-box has several models; name one with /model --provider my-box NAME: a, b.",
       { config: OWN, lists: ok([{ id: "a" }, { id: "b" }]) },
     ],
     ["--provider my-box", "my-box has no models.", { config: OWN, lists: ok([]) }],
@@ -187,6 +187,15 @@ describe("explains the problem and changes nothing", () => {
       "--provider my-box",
       "my-box does not respond; name the model as well.",
       { config: OWN, lists: fail("does not respond") },
+    ],
+    [
+      "deepseek",
+      "DeepSeek needs a key: set it with `hermes config set DEEPSEEK_API_KEY …`, or run `hermes model`, which asks for it.",
+    ],
+    [
+      "my-box",
+      "my-box has several models; name one with /model --provider my-box NAME: a, b.",
+      { config: OWN, lists: ok([{ id: "a" }, { id: "b" }]) },
     ],
     ["a b", 'Name one model, not "a b".'],
     [

@@ -9,6 +9,7 @@ import type { App } from "../app/app.ts"
 import type { Session } from "../app/session/session.ts"
 import type { ProviderSecret } from "../admin/models/store-provider-key.ts"
 import { compactCount } from "../base/compact-count.ts"
+import { isProvider } from "../app/services/resolve-model.ts"
 import { ok, type Result } from "../base/result.ts"
 import { asSentence } from "../base/sentence.ts"
 import type { PickChoice } from "./choice-list.ts"
@@ -19,7 +20,7 @@ export const modelCommand: SlashCommand = {
   name: "model",
   category: "model",
   help: "show the model, or switch to another one",
-  argument: "[NAME] [--provider P] [--global] [--refresh]",
+  argument: "[NAME | PROVIDER] [--provider P] [--global] [--refresh]",
   completes: "model",
   run: showOrSwitchModel,
 }
@@ -34,6 +35,7 @@ async function showOrSwitchModel(argument: string, context: SlashContext): Promi
   const refreshed = refresh ? [await refreshList(provider, context)] : []
   if (model === undefined && provider === undefined) {
     const { facts } = session
+    if (facts.modelProblem !== undefined) return reply([...refreshed, HOW_TO_CONNECT].join("\n"))
     const known = await findModelFacts(facts.provider, facts.model)
     return reply([`${facts.model} (${facts.provider})`, ...factLines(known), ...refreshed, HOW_TO_CHANGE].join("\n"))
   }
@@ -77,7 +79,14 @@ async function switchTo(
   context: SlashContext,
 ): Promise<SwitchReport> {
   const { app, session, signal } = context
-  const prepare = () => prepareModelSwitch(words, { app, currentProvider: session.facts.provider, signal })
+  const prepare = async () => {
+    const { provider: currentProvider } = session.facts
+    const asTyped = await prepareModelSwitch(words, { app, currentProvider, signal })
+    const provider = asTyped.ok ? undefined : await providerNamed(words, app)
+    return provider === undefined
+      ? asTyped
+      : await prepareModelSwitch({ provider, model: undefined }, { app, currentProvider, signal })
+  }
   const prepared = await prepare()
   if (prepared.ok) return await confirmAndSwitch(prepared.value, options, context)
   const { message, needsKeyOf } = prepared.error
@@ -97,12 +106,27 @@ async function switchTo(
   return { ...report, lines: [...stored.value, ...lines] }
 }
 
+/** `/model deepseek` names a provider. Another name of one, such as `grok`, is also the alias of a model. */
+async function providerNamed(
+  { model, provider }: { readonly model: string | undefined; readonly provider: string | undefined },
+  app: App,
+): Promise<string | undefined> {
+  if (model === undefined || provider !== undefined || !isProvider(model, app)) return undefined
+  const { findModelProvider } = await import("../admin/models/model-providers.ts")
+  const id = findModelProvider(model)?.id ?? model
+  return id.toLowerCase() === model.toLowerCase() ? id : undefined
+}
+
+const HOW_TO_CONNECT =
+  "No model is connected. /model PROVIDER connects a provider and asks for its key, for example /model openrouter; /model --provider PROVIDER NAME also chooses the model."
+
 async function storeKey(secret: ProviderSecret, app: App): Promise<Result<readonly string[]>> {
   const { storeTypedKey } = await import("./connect-provider.ts")
   return await storeTypedKey(secret, app)
 }
 
-const HOW_TO_CHANGE = "Switch with /model NAME; add --global, or use `hermes model`, to keep it for later sessions."
+const HOW_TO_CHANGE =
+  "Switch with /model NAME, or connect a provider with /model PROVIDER; add --global, or use `hermes model`, to keep it for later sessions."
 
 async function refreshList(named: string | undefined, { app, session, signal }: SlashContext): Promise<string> {
   const provider = named ?? session.facts.provider

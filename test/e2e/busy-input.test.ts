@@ -66,7 +66,7 @@ test("queued messages are sent one after another", async () => {
   enter(terminal, "two")
   await terminal.waitFor("Queued until this reply is complete.")
   enter(terminal, "three")
-  await terminal.waitFor(/(?:Queued until this reply[^]*){2}/)
+  await terminal.waitFor("› three")
   gate.resolve()
   await terminal.waitFor("Third answer.")
   expect(messageTexts(model, 2)).toEqual(["one", "First answer.", "two", "Second answer.", "three"])

@@ -165,7 +165,8 @@ test("interrupts, steering and the queue", async () => {
   chat.send("thrid")
   await chat.waitForScreen(/second[^]*thrid/u)
   expect(normalised(chat)).toMatchInlineSnapshot(`
-    "❯ run it again
+    "
+    ❯ run it again
     ┊ 💻 $         sleep 301  1s [exit 130]
     · Interrupted.
 
@@ -181,7 +182,6 @@ test("interrupts, steering and the queue", async () => {
     · Queued until this reply is complete.
     · (A message typed during a reply is sent after it. Change this with
       display.busy_input_mode; /queue and /steer work in every mode.)
-    · Queued until this reply is complete.
 
     A long
 
@@ -346,7 +346,7 @@ test("going back with Esc Esc, and resuming with a recap", async () => {
 
     · Continuing SESSION with 4 messages.
 
-     ⚕ test-model │ 0/8K │ [░░░░░░░░░░] 0% │ 1s
+     ⚕ test-model │ 3.58K/8K │ [████░░░░░░] 44% │ 1s
     ❯"
   `)
   resumed.send("go on")

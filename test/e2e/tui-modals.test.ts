@@ -246,7 +246,7 @@ test("lists: models, sessions, settings, snapshots with their diff, and a confir
 
 
 
-    Enter restores it · Ctrl+F and Ctrl+B scroll · Esc leaves
+    Enter restores it · Ctrl+F and Ctrl+B scroll · Esc goes back
      ⚕ test-model │ 3.68K/8K │ [█████░░░░░] 45% │ 1s │ ⏱ 1s"
   `)
   chat.press("enter")
@@ -385,7 +385,7 @@ test("what is typed at a question goes to the draft and answers nothing; Ctrl+C 
   await chat.waitForScreen("Your typing goes to your message.")
   chat.press("ctrl+c")
   await chat.waitFor("Interrupted.")
-  await chat.waitForScreen(/^❯ and also do so\(pasted\)$/mu)
+  await chat.waitForScreen(/^❯ and also do so\n {2}\(pasted\)$/mu)
   expect(chat.everything()).toContain("Denied: rm -r build")
   expect(existsSync(join(chat.home.workdir, "build/x"))).toBe(true)
   expect(chat.model.requests).toHaveLength(1)

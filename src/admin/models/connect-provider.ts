@@ -38,7 +38,9 @@ export async function checkProviderKey(
   { secret, signal }: { readonly secret: ProviderSecret; readonly signal: AbortSignal },
 ): Promise<Result<string | undefined>> {
   const { key, variable } = secret
-  if (!isUsableKey(key) || !/^[!-~]+$/u.test(key)) return fail("That is not a key. Copy it again, without other text.")
+  // It never begins with a slash; a command such as /quit does.
+  if (!isUsableKey(key) || !/^[!-.0-~][!-~]*$/u.test(key))
+    return fail("That is not a key. Copy it again, without other text.")
   if (suppressedVariables(home.home).has(variable))
     return fail(`${variable} was removed with \`hermes auth remove\`. Add the key with \`hermes auth add ${id}\`.`)
   const route = chooseModelFor(withProviderKey(home, secret), { provider: id, model: "any" })

@@ -1,6 +1,8 @@
 import { coerceValue } from "../../config/document/value-coercion.ts"
+import { checkText } from "../../config/edit-config.ts"
 import { loosensProtection } from "../../config/loosens-protection.ts"
 import type { HomeContext } from "../home-context.ts"
+import { checkPermissionValue } from "./check-permission-value.ts"
 import { loadSettings } from "./load-settings.ts"
 
 /**
@@ -13,8 +15,10 @@ export async function findLostProtection(
   text: string | undefined,
 ): Promise<string | undefined> {
   const value = text === undefined ? undefined : coerceValue(text)
-  // A value that cannot be read is refused by the edit.
-  if (value?.ok === false) return undefined
   const { config } = await loadSettings(context)
+  // A value that cannot be used is refused by the edit.
+  if (value?.ok === false) return undefined
+  if (text !== undefined && !(checkText(path, text, config.user()).ok && checkPermissionValue(path, text, config).ok))
+    return undefined
   return loosensProtection(path, config.lookup(path), value?.value)
 }

@@ -5,6 +5,7 @@ import { checkSettings } from "./check-settings.ts"
 import { describeSettings, effectiveSettings, settingsWithOrigin } from "./describe-settings.ts"
 import { findEditor } from "./edit-config-file.ts"
 import { migrateSettings, setSetting, unsetSetting } from "./edit-settings.ts"
+import { findLostProtection } from "./lost-protection.ts"
 import { maskSettings } from "./mask-settings.ts"
 import { readSetting } from "./read-setting.ts"
 
@@ -103,4 +104,25 @@ test("the editor is EDITOR, then VISUAL, then an installed one", () => {
   expect(findEditor(context.environment)).toBe("code --wait")
   using none = createTestHomeContext({}, { PATH: "/nowhere" })
   expect(findEditor(none.environment)).toBeUndefined()
+})
+
+test.each([
+  ["approvals.rules", '[{"bogus": 1}]', /approvals\.rules\[0\]/u],
+  ["approvals.profiles.x", '{"default": "zzz"}', /^`default` of `approvals\.profiles\.x` must be one of/u],
+  ["approvals", '{"platforms": {"cli": "nonsense"}}', /^`approvals\.platforms\.cli` must be a mapping/u],
+])("permission rules that the start would refuse are not written: %s %s", async (path, text, message) => {
+  using context = createTestHomeContext({ "config.yaml": "approvals:\n  timeout: 9\n" })
+  const refused = await setSetting(context, path, text)
+  expect(refused.ok ? "" : refused.error.message).toMatch(message)
+  expect(await findLostProtection(context, path, text)).toBeUndefined()
+  expect(readFileSync(context.home.file("config.yaml"), "utf8")).toBe("approvals:\n  timeout: 9\n")
+})
+
+test("permission rules that are broken already can be repaired step by step, and good ones are written", async () => {
+  using context = createTestHomeContext({
+    "config.yaml": "approvals:\n  profiles:\n    x:\n      default: zzz\n  rules:\n    - bogus: 1\n",
+  })
+  expect((await setSetting(context, "approvals.rules", "[]")).ok).toBe(true)
+  expect((await setSetting(context, "approvals.profiles.x.default", "ask")).ok).toBe(true)
+  expect((await setSetting(context, "approvals.profile", "x")).ok).toBe(true)
 })

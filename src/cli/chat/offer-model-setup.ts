@@ -6,7 +6,7 @@ const NO_MODEL = "No model is connected yet."
 const OFFER = `${NO_MODEL} Connect one now (c), or use the demo, which is not an AI (Enter)? `
 
 /**
- * "connected": the settings have changed. "left": the user pressed Ctrl+C or Ctrl+D. Any other reply is the first message of the
+ * "connected": the settings have changed. "left": the user pressed Esc, Ctrl+C or Ctrl+D. Any other reply is the first message of the
  * conversation; empty for none.
  */
 export type ModelSetupOutcome = "connected" | "left" | { readonly firstMessage: string }
@@ -51,18 +51,20 @@ const FIRST_LIST: ChoiceList<FirstChoice> = {
   load: () =>
     Promise.resolve({
       choices: [
-        { value: { kind: "connect" }, label: "Connect a model", description: "with a key from a provider" },
         { value: { kind: "demo" }, label: "Use the demo", description: "to look around; it is not an AI" },
+        { value: { kind: "connect" }, label: "Connect a model", description: "with a key from a provider" },
       ],
     }),
   freeEntry: (text) => ({ kind: "message", text }),
+  // A message may contain words of the entries.
+  prefersTyped: () => true,
 }
 
 async function offerList(invocation: Invocation, pick: PickChoice): Promise<ModelSetupOutcome> {
   for (;;) {
     const first = (await pick(FIRST_LIST))?.value
-    if (invocation.signal.aborted) return "left"
-    if (first === undefined || first.kind === "demo") return { firstMessage: "" }
+    if (first === undefined || invocation.signal.aborted) return "left"
+    if (first.kind === "demo") return { firstMessage: "" }
     if (first.kind === "message") return /^(?:exit|quit)$/iu.test(first.text) ? "left" : { firstMessage: first.text }
     const { pickFirstModel } = await import("./pick-first-model.ts")
     try {

@@ -20,7 +20,7 @@ export async function pickFirstModel(invocation: Invocation, pick: PickChoice): 
   const { terminal } = invocation
   const context = { ...homeContext(invocation), version: VERSION }
   const list = modelList({ context, current: undefined, keepsChoice: true, picksUnconnected: true })
-  const picked = (await pick(list))?.value
+  const picked = (await pick({ ...list, goesBack: true }))?.value
   if (picked?.kind === "unconnected") return await askModel(invocation, picked.provider.id).then(() => true)
   if (picked?.kind !== "model") return false
   const saved = await save(picked, await loadHome(context))

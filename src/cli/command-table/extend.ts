@@ -466,7 +466,7 @@ export const EXTEND_COMMANDS: readonly Command[] = [
           }),
           text(
             "allow-host",
-            "with --http: another name under which clients reach the server, for example that of a proxy",
+            "with --http: another name under which clients reach the server, for example that of a proxy, or NAME:PORT",
             {
               value: "NAME",
               repeatable: true,

@@ -495,6 +495,14 @@ test("mistakes are explained", async () => {
   })
   expect(await home.run(["import", "codex"])).toMatchObject({ code: 1, err: expect.stringContaining("Use -y") })
   expect(existsSync(home.home.file("state.db"))).toBe(false)
+  for (const [name, agent] of [
+    ["claude", "claude-code"],
+    ["codxe", "codex"],
+  ] as const)
+    expect(await home.run(["import", name, "--dry-run"])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(new RegExp(`there is no file .*/${name}; did you mean ${agent}\\?`, "u")),
+    })
   expect(await home.run(["import", "backup.zip", "--dry-run"])).toMatchObject({
     code: 2,
     err: expect.stringContaining("--dry-run is for the home of another agent"),

@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs"
 import { resolve } from "node:path"
 import { FOREIGN_AGENTS } from "../../admin/import-home/foreign-home.ts"
 import { checkRestore, restoreBackup } from "../../admin/backup/restore-backup.ts"
 import { counted } from "../../base/counted.ts"
+import { nearest } from "../../base/nearest-name.ts"
 import { asSentence } from "../../base/sentence.ts"
 import { CliError, type Invocation } from "../command.ts"
 import { commandNames } from "../command-line/command-lookup.ts"
@@ -17,12 +19,29 @@ export async function run(invocation: Invocation): Promise<number> {
   const { positionals, flags } = invocation
   const agent = FOREIGN_AGENTS.find((name) => name === positionals[0])
   if (agent !== undefined) return await runHomeImport(agent, invocation)
+  const given = positionals[0] ?? ""
+  const missing = existsSync(resolve(given)) ? undefined : `there is no file ${resolve(given)}`
   const misplaced = ["from", "only", "dry-run", "include-secrets", "json"].find((name) => flags.has(name))
+  const similar = missing === undefined ? undefined : similarAgent(given)
+  if (similar !== undefined)
+    throw new CliError(`There is no agent ${given}, and ${missing}; did you mean ${similar}?`, {
+      exitCode: misplaced === undefined ? 1 : 2,
+    })
   if (misplaced !== undefined) {
     const names = FOREIGN_AGENTS.join(", ")
-    throw new CliError(`--${misplaced} is for the home of another agent (${names}), not for a backup`, { exitCode: 2 })
+    const alsoMissing = missing === undefined ? "" : `; ${missing}`
+    throw new CliError(`--${misplaced} is for the home of another agent (${names}), not for a backup${alsoMissing}`, {
+      exitCode: 2,
+    })
   }
   return await restore(invocation)
+}
+
+/** The agent whose name is longer, as in `claude`, or was misspelt. */
+function similarAgent(given: string): string | undefined {
+  const name = given.toLowerCase()
+  if (!/^[a-z-]{3,}$/u.test(name)) return undefined
+  return FOREIGN_AGENTS.find((agent) => agent.startsWith(name)) ?? nearest(name, FOREIGN_AGENTS)
 }
 
 async function restore(invocation: Invocation): Promise<number> {

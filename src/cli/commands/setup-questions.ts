@@ -137,7 +137,7 @@ async function askOne(
     const answer = (await terminal.ask(`${label}${choices} [${current(config)}]: `))?.trim()
     if (answer === undefined || answer === "") return answer
     const problem = findProblem?.(answer)
-    const checked = problem === undefined ? checkText(setting, answer) : fail({ message: problem })
+    const checked = problem === undefined ? checkText(setting, answer, config.user()) : fail({ message: problem })
     if (checked.ok) return answer
     terminal.errLine(asSentence(checked.error.message))
   }

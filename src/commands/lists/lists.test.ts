@@ -157,6 +157,30 @@ describe("settings", () => {
     const secret = await opened(settingsList(context), "model.api_key")
     expect([secret.isSecret, await load(secret)]).toEqual([true, []])
   })
+
+  test("a secret is stored in .env, and config.yaml refers to it", async () => {
+    using context = createTestHomeContext({ "config.yaml": "model:\n  default: x\n" })
+    const secret = await opened(settingsList(context), "model.api_key")
+    const done = await choose(secret, { kind: "value", key: "model.api_key", text: "sk-planted-0123456789" })
+    expect(done).toMatchObject({ kind: "back", note: expect.stringContaining("stored in .env as MODEL_API_KEY") })
+    expect(readFileSync(context.home.file("config.yaml"), "utf8")).toContain("api_key: ${MODEL_API_KEY}")
+    expect(readFileSync(context.home.file(".env"), "utf8")).toContain("MODEL_API_KEY=sk-planted-0123456789")
+  })
+
+  test("a usable text goes before the values that contain it; permission profiles are offered by name", async () => {
+    using context = createTestHomeContext({
+      "config.yaml": "agent:\n  max_turns: 50\napprovals:\n  profiles:\n    careful:\n      default: ask\n",
+    })
+    const list = settingsList(context)
+    const number = await opened(list, "agent.max_turns")
+    expect(["5", "x"].map((text) => number.prefersTyped?.(text))).toEqual([true, false])
+    const profile = await opened(list, "approvals.profile")
+    const labels = (await load(profile)).map(({ label }) => label)
+    expect(labels).toEqual(["null", "plan", "default", "accept-edits", "auto", "full-auto", "careful"])
+    expect(["fullauto", "careful"].map((text) => profile.prefersTyped?.(text))).toEqual([false, true])
+    const refused = await choose(profile, { kind: "value", key: "approvals.profile", text: "fullauto" })
+    expect(refused).toMatchObject({ kind: "stay", note: expect.stringContaining("did you mean full-auto?") })
+  })
 })
 
 test("models: the providers with a key, then their models; the chosen mode is kept", async () => {

@@ -1,10 +1,14 @@
 import { settingsWithOrigin } from "../../admin/settings/describe-settings.ts"
-import { setSetting, unsetSetting } from "../../admin/settings/edit-settings.ts"
+import { setSecretSetting, setSetting, unsetSetting } from "../../admin/settings/edit-settings.ts"
 import { findLostProtection } from "../../admin/settings/lost-protection.ts"
 import type { HomeContext } from "../../admin/home-context.ts"
+import { loadSettings } from "../../admin/settings/load-settings.ts"
+import { isRecord } from "../../base/json.ts"
 import { asSentence } from "../../base/sentence.ts"
 import { checkText } from "../../config/edit-config.ts"
+import type { Tree } from "../../config/document/document-tree.ts"
 import { loosensProtection } from "../../config/loosens-protection.ts"
+import { PERMISSION_PROFILES } from "../../config/permission-profiles.ts"
 import { isSecretKey } from "../../config/secrets.ts"
 import type { Setting } from "../../config/setting.ts"
 import { findSetting, settingSections } from "../../config/settings.ts"
@@ -51,7 +55,8 @@ export function settingsList(context: HomeContext): ChoiceList<SettingChoice> {
       const { key } = value
       signal.throwIfAborted()
       const current = (await settingsWithOrigin(context))[key]?.value
-      return { kind: "open", list: valueList(context, { key, setting, current }) }
+      const tree = (await loadSettings(context)).config.user()
+      return { kind: "open", list: valueList(context, { key, setting, current, tree }) }
     },
     actions: [
       {
@@ -73,10 +78,16 @@ export function settingsList(context: HomeContext): ChoiceList<SettingChoice> {
 
 function valueList(
   context: HomeContext,
-  { key, setting, current }: { readonly key: string; readonly setting: Setting; readonly current: unknown },
+  {
+    key,
+    setting,
+    current,
+    tree,
+  }: { readonly key: string; readonly setting: Setting; readonly current: unknown; readonly tree: Tree },
 ): ChoiceList<SettingChoice> {
-  const isSecret = isSecretKey(key.split(".").at(-1) ?? key)
-  const offered = isSecret ? [] : offeredValues(setting, current)
+  const isSecret = isSecretSetting(key)
+  const names = key === "approvals.profile" ? profileNames(tree) : []
+  const offered = isSecret ? [] : [...new Set([...offeredValues(setting, current), ...names])]
   const value = (text: string): SettingChoice => ({ kind: "value", key, text })
   return {
     title: key,
@@ -92,12 +103,13 @@ function valueList(
         })),
       }),
     ...(isClosed(setting) ? {} : { freeEntry: value }),
+    // `5` is a number of turns, although `50` contains it.
+    prefersTyped: (text) => checkText(key, text, tree).ok,
     ...(isSecret ? { isSecret: true } : {}),
     select: async (chosen) => {
       if (chosen.kind !== "value") return { kind: "back", note: "" }
       const lost = await findLostProtection(context, key, chosen.text)
-      if (lost !== undefined && checkText(key, chosen.text).ok)
-        return { kind: "open", list: confirmList(context, { key, text: chosen.text, lost }) }
+      if (lost !== undefined) return { kind: "open", list: confirmList(context, { key, text: chosen.text, lost }) }
       return await changeSetting(context, key, chosen.text)
     },
   }
@@ -127,10 +139,21 @@ function confirmList(
 }
 
 async function changeSetting(context: HomeContext, key: string, text: string): Promise<Selection<SettingChoice>> {
-  const edited = await setSetting(context, key, text)
+  const change = isSecretSetting(key) ? setSecretSetting : setSetting
+  const edited = await change(context, key, text)
   if (!edited.ok) return { kind: "stay", note: asSentence(edited.error.message) }
   const warnings = edited.value.warnings.map(asSentence).join(" ")
   return { kind: "back", note: `Set ${edited.value.paths.join(", ")}. ${warnings}`.trim() }
+}
+
+function isSecretSetting(key: string): boolean {
+  return isSecretKey(key.split(".").at(-1) ?? key)
+}
+
+function profileNames(tree: Tree): readonly string[] {
+  const { approvals } = tree
+  const own = isRecord(approvals) && isRecord(approvals["profiles"]) ? Object.keys(approvals["profiles"]) : []
+  return [...PERMISSION_PROFILES, ...own]
 }
 
 function offeredValues(setting: Setting, current: unknown): readonly string[] {

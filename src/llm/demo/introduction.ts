@@ -3,8 +3,8 @@ export const DISCLAIMER =
   "This is the built-in demo model, not an AI: it follows a few fixed rules so that you can try Hermes without a key."
 
 export const HOW_TO_CONNECT =
-  "To connect a real model, set OPENROUTER_API_KEY or OPENAI_API_KEY in the environment or with " +
-  "`hermes config set OPENROUTER_API_KEY …`, or point `model.base_url` at a local server. Then start Hermes again."
+  "To connect a real model, type /model: it lists the providers and asks for a key. From a shell, " +
+  "`hermes model` or the variable OPENROUTER_API_KEY does the same; `model.base_url` points at a local server."
 
 export const EXAMPLES = [
   "- list files",

@@ -24,10 +24,12 @@ export async function describeImages(
         const described = await describer.describe({ part, surroundingText: contentText(message.content) }, options)
         if (!described.ok) {
           const { message: reason, isNew } = described.error
-          if (isNew) notices.add(`The model ${request.model} has no vision, and the images could not be described: ${reason}`)
+          if (isNew)
+            notices.add(`The model ${request.model} has no vision, and the images could not be described: ${reason}`)
           return "[image omitted: it could not be described]"
         }
-        if (described.value.isNew) notices.add(`The model ${request.model} has no vision, so another model describes the images`)
+        if (described.value.isNew)
+          notices.add(`The model ${request.model} has no vision, so another model describes the images`)
         return `[image, described by another model: ${described.value.text}]`
       })
     }),

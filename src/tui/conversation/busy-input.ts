@@ -53,6 +53,7 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
   const replacements: string[] = []
   let after: AfterTurn = { kind: "continue" }
   let running = true
+  let hasSaidQueued = false
   let interruptedAt = Number.NEGATIVE_INFINITY
 
   const stop = (): void => {
@@ -60,7 +61,8 @@ export function createBusyInput(options: BusyInputOptions): BusyInput {
   }
   const queue = (text: string): void => {
     outbox.push(text)
-    note("Queued until this reply is complete.")
+    if (!hasSaidQueued) note("Queued until this reply is complete.")
+    hasSaidQueued = true
   }
   /** A command of the user does not interrupt, and references cannot be added to a running turn. */
   const busyMode = (text: string): BusyMode => {

@@ -46,6 +46,8 @@ interface ConversationState {
   readonly typedEarly: TypedMessage[]
   /** Images for the next user message. */
   readonly attached: Part[]
+  /** Messages that wait until a model is connected. */
+  readonly withoutModel: TypedMessage[]
   /** The hint about typing during a reply was shown in this conversation. */
   hintShown: boolean
   /** Queued messages that the user did not type: references and commands in them are text. */
@@ -67,6 +69,7 @@ export async function converse(options: ConversationOptions): Promise<number> {
     outbox: ui.outbox,
     typedEarly: options.firstMessages.map((text) => ({ text, images: [] })),
     attached: [...options.images],
+    withoutModel: [],
     hintShown: false,
     notTyped: new Set(),
     afterClose: undefined,
@@ -124,6 +127,7 @@ function preview(text: string): string {
 async function handleNextInput(state: ConversationState): Promise<boolean> {
   const { ui } = state
   if (state.options.signal.aborted) return false
+  returnWithoutModel(state)
   const queued = state.outbox.shift()
   if (queued !== undefined) {
     ui.showMessage(queued)
@@ -348,8 +352,14 @@ async function sendMessage(
   }
   const after = await busy.finish()
   if (end !== undefined && RETURNED.has(end.result.exitReason)) {
-    state.attached.unshift(...images)
-    ui.returnToDraft(text)
+    if (session.facts.modelProblem === undefined) {
+      state.attached.unshift(...images)
+      ui.returnToDraft(text)
+    } else {
+      // In the draft it would be in the way of /model.
+      state.withoutModel.push({ text, images })
+      ui.line("Your message comes back to the input line when a model is connected.")
+    }
   }
   if (end !== undefined && isDiscarded(end)) removePastes(text, state.options.app.home)
   if (end?.result.pendingSteer !== undefined)
@@ -357,6 +367,14 @@ async function sendMessage(
   const mayAsk = after.kind === "continue" && state.outbox.length === 0 && !signal.aborted
   if (end?.outcome !== "plan-ready" || plan === undefined || !mayAsk) return after
   return await ui.answerPlan(session, plan, { answer: end.result.finalResponse ?? "", signal })
+}
+
+/** A model is connected now: what could not be sent before is in the input line again. */
+function returnWithoutModel({ session, ui, withoutModel, attached }: ConversationState): void {
+  if (withoutModel.length === 0 || session.facts.modelProblem !== undefined) return
+  const messages = withoutModel.splice(0)
+  attached.push(...messages.flatMap(({ images }) => images))
+  ui.returnToDraft(messages.map(({ text }) => text).join("\n"))
 }
 
 /** The message is too large for the model and was removed from the conversation again. */

@@ -116,6 +116,9 @@ class FullInterface implements FullUiParts {
       },
       unused: (event) => {
         if (isTextEdit(event)) this.editor.key(event)
+        // The user sends lines of a message, not seeing the question yet.
+        else if (event.type === "key" && event.chord === "enter" && this.editor.text.trim() !== "")
+          this.editor.setText(`${this.editor.text.trimEnd()}\n`)
       },
       unsent: (text) => this.editor.returnToDraft(text),
     })

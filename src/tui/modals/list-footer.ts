@@ -18,6 +18,8 @@ export type Interaction<T> =
 
 export interface FooterState<T> {
   readonly level: ListLevel<T>
+  /** Esc returns to the list that opened this one. */
+  readonly isNested: boolean
   readonly interaction: Interaction<T>
   /** The outcome of the last action. */
   readonly message: string
@@ -25,7 +27,7 @@ export interface FooterState<T> {
 
 /** The rows below the list: what is being asked, what has happened, or what the keys do. */
 export function listFooter<T>(
-  { level, interaction, message }: FooterState<T>,
+  { level, isNested, interaction, message }: FooterState<T>,
   { theme, size: { columns, rows: height } }: ModalView,
 ): {
   readonly rows: readonly Row[]
@@ -62,7 +64,7 @@ export function listFooter<T>(
       }
     case "list": {
       const text = message === "" ? level.note : message
-      const keys = joinedRows(keyTexts(level), columns).slice(0, height < ROOMY ? 1 : MAX_KEY_ROWS)
+      const keys = joinedRows(keyTexts(level, isNested), columns).slice(0, height < ROOMY ? 1 : MAX_KEY_ROWS)
       return { rows: [...(text === "" ? [] : sentence(text)), ...keys.map((row) => hintRow(theme, row, columns))] }
     }
     default:
@@ -72,7 +74,7 @@ export function listFooter<T>(
 
 const MAX_FOOTER_ROWS = 3
 
-function keyTexts<T>({ list, highlighted }: ListLevel<T>): readonly string[] {
+function keyTexts<T>({ list, highlighted }: ListLevel<T>, isNested: boolean): readonly string[] {
   const actions = (list.actions ?? []).filter(
     ({ appliesTo }) => highlighted !== undefined && appliesTo?.(highlighted) !== false,
   )
@@ -81,7 +83,7 @@ function keyTexts<T>({ list, highlighted }: ListLevel<T>): readonly string[] {
     ...actions.map(({ chord, label }) => `${chordText(chord)} ${label}`),
     ...(list.modes === undefined ? [] : ["Tab switches"]),
     ...(list.preview === undefined ? [] : ["Ctrl+F and Ctrl+B scroll"]),
-    "Esc leaves",
+    isNested || list.goesBack === true ? "Esc goes back" : "Esc leaves",
   ]
 }
 

@@ -52,7 +52,9 @@ export function createListLevel<T>(list: ChoiceList<T>, changed: () => void): Li
     const filtered = filterChoices(choices, text)
     const known = new Set(filtered.map(({ value }) => value))
     const free = freeChoice(list, filter.text, filtered)
-    matches = [...filtered, ...found.filter(({ value }) => !known.has(value)), ...(free === undefined ? [] : [free])]
+    const others = [...filtered, ...found.filter(({ value }) => !known.has(value))]
+    if (free === undefined) matches = others
+    else matches = list.prefersTyped?.(text) === true ? [free, ...others] : [...others, free]
     selected = Math.max(0, Math.min(selected, matches.length - 1))
   }
   const search = async (text: string, signal: AbortSignal): Promise<void> => {
@@ -84,9 +86,11 @@ export function createListLevel<T>(list: ChoiceList<T>, changed: () => void): Li
     note = loaded.note ?? ""
     state = "ready"
     refresh()
-    const wanted = isFirst
-      ? matches.findIndex(({ isCurrent }) => isCurrent === true)
-      : matches.findIndex(({ value }) => value === before?.value)
+    // What was typed meanwhile says more than what is current.
+    const wanted =
+      isFirst && filter.text === ""
+        ? matches.findIndex(({ isCurrent }) => isCurrent === true)
+        : matches.findIndex(({ value }) => value === before?.value)
     selected = wanted === -1 ? selected : wanted
     changed()
   }

@@ -108,6 +108,27 @@ test("values outside the list can be typed; digits then belong to them", async (
   expect(press(modal, ["enter"])?.decision).toEqual({ value: "20 kiwis", mode: undefined })
 })
 
+test.each([
+  ["ban", "ban"],
+  ["Banana", "banana"],
+  ["p", "apple"],
+])("a usable text is chosen before entries that contain it: %s", async (text, value) => {
+  const list: Partial<ChoiceList<string>> = { freeEntry: (typed) => typed, prefersTyped: (typed) => typed.length > 1 }
+  const modal = await open(list)
+  type(modal, text)
+  expect(press(modal, ["enter"])?.decision?.value).toBe(value)
+})
+
+test("what is typed while the list is loading decides, not the current choice", async () => {
+  const { promise, resolve } = Promise.withResolvers<{ choices: readonly Choice<string>[] }>()
+  const modal = createListModal({ title: "Fruit", load: () => promise })
+  type(modal, "e")
+  const changed = nextChange(modal)
+  resolve({ choices: FRUIT.map((choice) => ({ ...choice, isCurrent: choice.value === "cherry" })) })
+  await changed
+  expect(press(modal, ["enter"])?.decision?.value).toBe("apple")
+})
+
 test("a secret is not shown", async () => {
   const modal = await open({ freeEntry: (text) => text, isSecret: true }, [])
   type(modal, "hunter2")

@@ -53,7 +53,10 @@ class ListModal<T> implements Modal<Picked<T> | undefined> {
     const { size, theme } = view
     const { columns } = size
     const level = this.#top
-    const footer = listFooter({ level, interaction: this.#interaction, message: this.#message }, view)
+    const footer = listFooter(
+      { level, isNested: this.#levels.length > 1, interaction: this.#interaction, message: this.#message },
+      view,
+    )
     const room = Math.max(1, size.rows - FRAME_ROWS - footer.rows.length)
     const paneRows = level.list.preview === undefined ? 0 : previewRows(room)
     const height = Math.min(room - paneRows, Math.max(wantedRows(level), level.matches.length))

@@ -56,6 +56,7 @@ async function readKey({ terminal, flags, signal }: Invocation, provider: string
     return key
   }
   const key = await terminal.ask(`Key for ${provider}: `, { secret: true })
+  if (key?.trim().startsWith("/") === true) throw new CliError("That is not a key; nothing was stored", { exitCode: 1 })
   if (key !== undefined) return key
   const reason = terminal.stdinIsTty ? "No key was entered" : "There is no terminal to ask for the key"
   throw new CliError(

@@ -301,6 +301,11 @@ test("a change that removes protection is asked about at a terminal; scripts are
   const tightened = await home.run(["config", "set", "approvals.mode", "manual"], { answers: ["n"] })
   expect([tightened.code, tightened.err]).toEqual([0, ""])
   expect([(await home.run(set)).code, (await home.run([...set, "-y"], { answers: ["n"] })).code]).toEqual([0, 0])
+  const invalid = await home.run(["config", "set", "approvals.profile", "fullauto"], { answers: ["n"] })
+  expect([invalid.code, invalid.err]).toEqual([
+    2,
+    expect.stringMatching(/^\S*\s*invalid value for `approvals\.profile`/iu),
+  ])
   await home.run(["config", "set", "terminal.sandbox", "required"])
   expect((await home.run(["config", "unset", "terminal.sandbox"], { answers: ["n"] })).code).toBe(1)
   expect(file(home, "config.yaml")).toContain("sandbox: required")

@@ -19,7 +19,9 @@ export async function askText(
   options: { readonly secret?: boolean } = {},
 ): Promise<string> {
   const answer = await terminal.ask(question, options)
-  if (answer === undefined) throw new CliError("Nothing was changed.", { exitCode: 1 })
+  // A key never begins with a slash, a command such as /quit does.
+  if (answer === undefined || (options.secret === true && answer.trim().startsWith("/")))
+    throw new CliError("Nothing was changed.", { exitCode: 1 })
   return answer.trim()
 }
 
