@@ -259,9 +259,8 @@ export function executedByOthers(path: string): string | undefined {
 
 function executedName(folded: string): string | undefined {
   if (MAKES_REPOSITORY.test(folded)) return "a git repository"
-  const named = EXECUTED.find(([name]) =>
-    name.startsWith("*") ? folded.endsWith(name.slice(1)) : folded.endsWith(`/${name}`) || folded.includes(`/${name}/`),
-  )?.[1]
+  const whole = `${folded}/`
+  const named = EXECUTED.find(([part]) => whole.includes(part))?.[1]
   // Remotes, refs, alternates: git obeys every file there, and only git has a reason to write them.
   return named ?? (folded.includes("/.git/") && !folded.endsWith("/.git/info/exclude") ? ".git" : undefined)
 }
@@ -274,7 +273,8 @@ export function agentInstructions(path: string, workspaceRoot?: string): string 
   const whole = foldedPath(path)
   const root = workspaceRoot === undefined ? undefined : foldedPath(workspaceRoot)
   const folded = root === undefined || root === "/" || !isWithin(whole, root) ? whole : whole.slice(root.length)
-  return INSTRUCTIONS.find(([name]) => folded.endsWith(`/${name}`) || folded.includes(`/${name}/`))?.[1]
+  const part = `${folded}/`
+  return INSTRUCTIONS.find(([name]) => part.includes(name))?.[1]
 }
 
 /** A link to the files of a repository, and the file that makes a directory a bare one: git then obeys the settings in it. */
@@ -285,8 +285,13 @@ const PROTECTED = createPathList(HERMES_PROTECTED)
 const PROGRAMS = createPathList(HERMES_PROGRAMS)
 const CREDENTIALS = createPathList(ACCOUNT_CREDENTIALS)
 const START_UP = createPathList(ACCOUNT_START_UP)
-const EXECUTED = EXECUTED_IN_WORKSPACE.map((name) => [foldedPath(name), name] as const)
-const INSTRUCTIONS = AGENT_INSTRUCTIONS.map((name) => [foldedPath(name), name] as const)
+/** As a path contains it that ends in a slash; `*.x` matches every name that ends in `.x`. */
+function partOfPath(name: string): string {
+  return name.startsWith("*") ? `${foldedPath(name.slice(1))}/` : `/${foldedPath(name)}/`
+}
+
+const EXECUTED = EXECUTED_IN_WORKSPACE.map((name) => [partOfPath(name), name] as const)
+const INSTRUCTIONS = AGENT_INSTRUCTIONS.map((name) => [partOfPath(name), name] as const)
 
 const ENV_FILES = new Set([
   ".env",

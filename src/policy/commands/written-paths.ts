@@ -65,17 +65,14 @@ const LOG_VARIABLE =
 
 /** Most programs write to the file of `-o`. A word behind it that is no file names none of the protected ones. */
 const commonOutput: Writer = (call) =>
-  NO_OUTPUT.has(call.program)
+  NO_OUTPUT.has(call.program) || !call.words.some(({ text }) => text.startsWith("-"))
     ? []
-    : [
-        ...optionValues(
-          call,
-          ..."--output --out --outfile --output-file --out-file --output-dir --out-dir --outdir --output-directory --target --destination --log-file --logfile".split(
-            " ",
-          ),
-        ),
-        ...packedValues(call, "oO"),
-      ].map((word) => ({ method: "other", word }))
+    : [...optionValues(call, ...OUTPUT_OPTIONS), ...packedValues(call, "oO")].map((word) => ({ method: "other", word }))
+
+const OUTPUT_OPTIONS: readonly string[] =
+  "--output --out --outfile --output-file --out-file --output-dir --out-dir --outdir --output-directory --target --destination --log-file --logfile".split(
+    " ",
+  )
 
 /** Programs that start another one and write about it. */
 const LOGGING_WRAPPERS: ReadonlySet<string> = new Set(["strace", "ltrace", "valgrind", "perf", "gtime", "time"])
