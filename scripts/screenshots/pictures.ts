@@ -31,7 +31,6 @@ export const PICTURES: readonly Picture[] = [
     play: async (stage) => {
       await stage.waitFor(SHELL_PROMPT)
       await send(stage, "hermes", "Use the demo")
-      stage.press("down")
       await send(stage, "", "What shall we work on?")
       await send(stage, "list the files here", /I found 7 files[^]*^❯ ?$/mu)
       await send(stage, "write a note called friday.md saying water the tomatoes", /I wrote 19 bytes[^]*^❯ ?$/mu)
