@@ -303,19 +303,21 @@ function mainProvider(sources: ChoiceSources): string | undefined {
   return automaticProvider(sources)?.id ?? CUSTOM_PROVIDER.id
 }
 
+/** For a model that needs no server, so nothing about a connection was chosen: the demo, and the one that stands for none. */
+export const WITHOUT_SERVER: Omit<ChosenModel, "runtime"> = {
+  key: undefined,
+  usesPool: false,
+  headers: {},
+  extraBody: {},
+  usesDefaultEndpoint: true,
+  windowIsGuess: false,
+  timeouts: {},
+  wireAssumed: false,
+  demoByDefault: false,
+}
+
 function demo({ byDefault }: { readonly byDefault: boolean }): ChosenModel {
-  return {
-    runtime: DEMO_RUNTIME,
-    key: undefined,
-    usesPool: false,
-    headers: {},
-    extraBody: {},
-    usesDefaultEndpoint: true,
-    windowIsGuess: false,
-    timeouts: {},
-    wireAssumed: false,
-    demoByDefault: byDefault,
-  }
+  return { ...WITHOUT_SERVER, runtime: DEMO_RUNTIME, demoByDefault: byDefault }
 }
 
 function unknownProvider(name: string, config: Config): ModelChoiceFailure {

@@ -1,3 +1,4 @@
+import { WITHOUT_SERVER } from "./choose-model.ts"
 import type { ChosenModel } from "./choose-model.ts"
 import type { ModelClient, ModelRuntime } from "./model.ts"
 
@@ -16,19 +17,7 @@ const RUNTIME: ModelRuntime = {
  * is a clause that names the fix.
  */
 export function noModel(problem: string): ChosenModel {
-  return {
-    runtime: RUNTIME,
-    problem,
-    key: undefined,
-    usesPool: false,
-    headers: {},
-    extraBody: {},
-    usesDefaultEndpoint: true,
-    windowIsGuess: false,
-    timeouts: {},
-    wireAssumed: false,
-    demoByDefault: false,
-  }
+  return { ...WITHOUT_SERVER, runtime: RUNTIME, problem }
 }
 
 /** Fails every request. Sessions send none; auxiliary tasks may. */

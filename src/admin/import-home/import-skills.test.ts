@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-import { expect, test } from "vitest"
+import { beforeAll, expect, test, vi } from "vitest"
 
 import { systemClock } from "../../base/clock.ts"
 import { createLogger } from "../../base/logger.ts"
@@ -12,6 +12,10 @@ import { createCliHome, type CliHome } from "../../../test/support/cli-home.ts"
 import { writeFiles } from "../../../test/fixtures/import-home/foreign-homes.ts"
 import { importHome } from "./import-home.ts"
 import type { ImportItem } from "./import-report.ts"
+
+beforeAll(() => {
+  vi.stubEnv("TMPDIR", mkdtempSync(join(tmpdir(), "skills-")))
+})
 
 const skill = (name: string, body = "Run the tests.", description = "A test skill"): string =>
   `---\nname: ${name}\ndescription: ${description}\n---\n\n${body}\n`
@@ -203,6 +207,7 @@ function everything(directory: string): readonly string[] {
   return readdirSync(directory, { recursive: true, encoding: "utf8" }).toSorted()
 }
 
+/** In a temporary directory of this file: other tests import at the same time. */
 function importDirectories(): readonly string[] {
   return readdirSync(tmpdir()).filter((name) => name.startsWith("hermes-import-"))
 }

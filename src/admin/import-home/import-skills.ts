@@ -42,7 +42,7 @@ export async function importSkills(options: SkillImport): Promise<CategoryReport
 
 interface Work extends SkillImport {
   readonly quarantine: string | undefined
-  /** The hashes of the skills that this import has placed, or would place, by name. */
+  /** The hashes of the skills that this import has installed, or would install, by name. */
   readonly imported: Map<string, string>
 }
 

@@ -52,7 +52,7 @@ export interface ScannedSkill {
   readonly text: string
   /** False where the policy refuses it. */
   readonly isAllowed: boolean
-  /** Why the home has no room for it under this name; undefined where `install` can place it. Writes nothing. */
+  /** Why the skill cannot be installed under this name; undefined when it can. Writes nothing. */
   conflict(): string | undefined
   install(): Result<InstalledSkill, AdminFailure>
   discard(): void
@@ -163,7 +163,7 @@ function scanFetched(
         audit("refused", { ...facts, verdict: report.verdict }, { context, root })
         return failed(refusalText({ ...facts, verdict: report.verdict }))
       }
-      return place(placement, { context, root })
+      return installScanned(placement, { context, root })
     } catch (error) {
       return failed(`the skill ${name} could not be installed: ${explainSystemError(error)}`)
     } finally {
@@ -229,7 +229,7 @@ function findTarget({ name, category, force }: Placement, root: string): Result<
 }
 
 /** Moves the scanned files to their directory and records them. Links and ignored files are left behind. */
-function place(
+function installScanned(
   placement: Placement,
   { context, root }: Pick<InstallSources, "context" | "root">,
 ): Result<InstalledSkill, AdminFailure> {
