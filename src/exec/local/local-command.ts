@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process"
-import { closeSync, statSync } from "node:fs"
+import { closeSync, openSync, statSync } from "node:fs"
 import { constants } from "node:os"
 import type { Readable } from "node:stream"
 
 import { errorCode, explainSystemError } from "../../base/system-error.ts"
 import { BoundedOutput } from "../bounded-output.ts"
 import { LiveOutput } from "../live-output.ts"
+import { CLOSED_DESCRIPTORS, splitOpenFile } from "../open-file-prefix.ts"
 import { COMMAND_VARIABLE, createTreeKiller, newCommandId, signalGroup } from "../process-tree.ts"
 import type { ExitStatus, RunningCommand, RunCommandOptions } from "../workspace.ts"
 import type { OutputPipe } from "./named-pipe-pool.ts"
@@ -161,14 +162,24 @@ export function startProcess(
   { cwd, stdin, takePipe }: Pick<LocalShell, "cwd" | "takePipe"> & { readonly stdin: "ignore" | "pipe" },
 ): StartedProcess {
   const pipe = takePipe?.()
+  const { openFile, commandLine } = splitOpenFile([program, ...args])
+  let opened: number | undefined
   try {
-    const stdio = [stdin, pipe?.writeEnd ?? "pipe", "pipe"] as const
-    const child = spawn(program, args, { cwd, env: environment, detached: true, stdio: [...stdio] })
+    if (openFile !== undefined) opened = openSync(openFile, "r")
+    const stdio = [
+      stdin,
+      pipe?.writeEnd ?? "pipe",
+      "pipe",
+      ...(opened === undefined ? [] : [...CLOSED_DESCRIPTORS, opened]),
+    ] as const
+    const [first = program, ...rest] = commandLine
+    const child = spawn(first, rest, { cwd, env: environment, detached: true, stdio: [...stdio] })
     return { child, output: pipe?.output ?? child.stdout }
   } catch (error) {
     pipe?.output.destroy()
     throw error
   } finally {
+    if (opened !== undefined) closeSync(opened)
     // While Hermes holds the write end, it would never see the end of the output.
     if (pipe !== undefined) closeSync(pipe.writeEnd)
   }

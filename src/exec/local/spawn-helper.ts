@@ -5,6 +5,7 @@ import type { Socket } from "node:net"
 import type { Readable, Writable } from "node:stream"
 import { isDeepStrictEqual } from "node:util"
 
+import { CLOSED_DESCRIPTORS, splitOpenFile } from "../open-file-prefix.ts"
 import { COMMAND_VARIABLE, signalGroup } from "../process-tree.ts"
 
 /** Starting a process copies the page tables of this one and blocks it meanwhile: 1 ms at 50 MB, 12 ms at 200, 25 ms at 500. */
@@ -158,7 +159,8 @@ function startHelper(): RunningHelper | undefined {
       const { [COMMAND_VARIABLE]: command, ...environment } = request.environment
       const common = { ...request, environment }
       // The arguments of a sandbox are long and rarely change.
-      const changed = lastRequest !== undefined && isDeepStrictEqual(lastRequest, common) ? {} : { common }
+      const changed =
+        lastRequest !== undefined && isDeepStrictEqual(lastRequest, common) ? {} : { common: toMessage(common) }
       lastRequest = common
       const own = command === undefined ? {} : { [COMMAND_VARIABLE]: command }
       server.send({ id, paths: pipes.paths, own, ...changed }, (error) => {
@@ -171,6 +173,12 @@ function startHelper(): RunningHelper | undefined {
       if (server.connected) server.disconnect()
     },
   }
+}
+
+/** The helper opens the file itself. */
+function toMessage({ program, args, ...request }: HelperRequest) {
+  const { openFile, commandLine } = splitOpenFile([program, ...args])
+  return { ...request, commandLine, openFile }
 }
 
 class HelperChild extends EventEmitter implements StartedChild {
@@ -250,7 +258,7 @@ process.on("disconnect", () => process.exit(0))
 let last
 process.on("message", ({ id, paths, own, common = last }) => {
   last = common
-  const { program, args, cwd, environment } = common
+  const { commandLine, openFile, cwd, environment } = common
   const opened = []
   const open = (path, flags) => {
     const descriptor = openSync(path, flags)
@@ -261,6 +269,8 @@ process.on("message", ({ id, paths, own, common = last }) => {
     for (const path of paths) open(path, constants.O_RDWR | constants.O_NONBLOCK)
     const stdio = paths.map((path, index) => open(path, index === 0 ? constants.O_RDONLY : constants.O_WRONLY))
     for (const path of paths) unlinkSync(path)
+    if (openFile !== undefined) stdio.push(...${JSON.stringify(CLOSED_DESCRIPTORS)}, open(openFile, constants.O_RDONLY))
+    const [program, ...args] = commandLine
     const child = spawn(program, args, { cwd, env: { ...environment, ...own }, detached: true, stdio })
     child.once("error", ({ code, message }) => child.pid === undefined && report({ id, error: { code, message } }))
     child.once("exit", (code, signal) => report({ id, exit: { code, signal } }))

@@ -18,6 +18,7 @@ import {
 import type { ProjectSearch } from "./git-repositories.ts"
 import { createNameLookup } from "./name-lookup.ts"
 import type { NameLookup } from "./name-lookup.ts"
+import { groupByTop, possibleGroups } from "./names-by-top.ts"
 import { executedFiles, isInstruction, linkedDirectories } from "./project-protection.ts"
 import { submodulePaths } from "./submodule-paths.ts"
 
@@ -75,15 +76,16 @@ function comparedWith(
       ...linkedDirectories(directories, mayExist),
       ...directories.map(rebaseSteps),
     ].filter((path) => !isOpened(path))
-  const inHome = (): readonly string[] => (userHome === undefined ? [] : startUpFiles(userHome))
-  const home = new Set(inHome())
+  const inHome = (lookup: NameLookup): readonly string[] =>
+    userHome === undefined ? [] : startUpFiles(userHome, lookup)
   const lookup = createNameLookup()
+  const home = new Set(inHome(lookup))
   const project = before === undefined ? inProject(lookup).filter((path) => !home.has(path)) : []
   const known = new Map(before ?? statesOf([...project, ...home], lookup))
   return {
     check: () => {
-      for (const path of inHome()) home.add(path)
       const mayExist = createNameLookup()
+      for (const path of inHome(mayExist)) home.add(path)
       return [...new Set([...known.keys(), ...home, ...inProject(mayExist)])].flatMap((path) => {
         if (!mayExist(path)) return []
         const before = known.get(path)
@@ -120,9 +122,15 @@ function react(
   return text === undefined ? renamed : [...renamed, text]
 }
 
-function startUpFiles({ path, writable }: NonNullable<ExecutedFilesOptions["home"]>): readonly string[] {
+const START_UP = groupByTop(ACCOUNT_START_UP)
+
+function startUpFiles(
+  { path, writable }: NonNullable<ExecutedFilesOptions["home"]>,
+  lookup: NameLookup,
+): readonly string[] {
   const opened = writable.filter((directory) => directory.startsWith(`${path}/`))
-  return expandNames(path, ACCOUNT_START_UP)
+  const names = possibleGroups(START_UP, path, lookup).flatMap((group) => group.names)
+  return expandNames(path, names)
     .map((name) => join(path, name))
     .filter((file) => !opened.some((directory) => file === directory || file.startsWith(`${directory}/`)))
 }

@@ -90,8 +90,8 @@ const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED]
 /** The parts of a home that commands may need. The rest, including other profiles, is private to Hermes. */
 const SHOWN = ["skills", "plugins", "lsp", "bin", "node"]
 
-/** What Hermes itself runs or starts the sandbox with. */
-const HIDDEN_CACHES: ReadonlySet<string> = new Set(["code", "sandbox"])
+/** What Hermes itself runs or starts the sandbox with, and what only Hermes reads. */
+const HIDDEN_CACHES: ReadonlySet<string> = new Set(["code", "sandbox", "open-sessions"])
 
 /** Shows subdirectories of the cache but not the files next to them, such as the parsed settings. */
 function shownIn(home: string): readonly string[] {

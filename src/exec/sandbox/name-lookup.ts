@@ -14,6 +14,8 @@ const MAX_DIRECTORY_BYTES = 8 * 1024
  */
 export interface NameLookup {
   (path: string): boolean
+  /** The names in a directory as they are written, by what they are compared with. Undefined when there are many, or they cannot be read. */
+  namesIn(directory: string): ReadonlyMap<string, string> | undefined
   /** The names in a directory with an ending. */
   endingWith(directory: string, ending: string): readonly string[]
 }
@@ -29,21 +31,26 @@ export function createNameLookup(): NameLookup {
     const directory = dirname(path)
     const known = knownOf(directory)
     known.lookups += 1
-    if (known.lookups === LOOKUPS_BEFORE_CHECK) {
-      known.bytes = sizeOf(directory)
-      if (known.bytes === undefined) known.names ??= new Map()
-    }
-    if (known.lookups === LOOKUPS_BEFORE_READING && (known.bytes ?? 0) <= MAX_DIRECTORY_BYTES) {
-      known.names ??= namesIn(directory)
-    }
+    if (known.lookups === LOOKUPS_BEFORE_CHECK) measure(directory, known)
+    if (known.lookups === LOOKUPS_BEFORE_READING) readSmall(directory, known)
     return known.names === undefined || known.names.has(comparable(basename(path)))
+  }
+  const namesIn = (directory: string): ReadonlyMap<string, string> | undefined => {
+    const known = knownOf(directory)
+    if (known.names === undefined && known.lookups < LOOKUPS_BEFORE_READING) {
+      known.lookups = LOOKUPS_BEFORE_READING
+      measure(directory, known)
+      readSmall(directory, known)
+    }
+    return known.names
   }
   const endingWith = (directory: string, ending: string): readonly string[] => {
     const known = knownOf(directory)
-    known.names ??= namesIn(directory)
-    return [...(known.names?.values() ?? [])].filter((name) => comparable(name).endsWith(ending))
+    known.names ??= readNames(directory)
+    if (known.names === undefined) return []
+    return Array.from(known.names).flatMap(([compared, name]) => (compared.endsWith(ending) ? name : []))
   }
-  return Object.assign(mayExist, { endingWith })
+  return Object.assign(mayExist, { namesIn, endingWith })
 }
 
 interface LookedUpDirectory {
@@ -52,6 +59,15 @@ interface LookedUpDirectory {
   bytes: number | undefined
   /** As they are written, by what they are compared with. Undefined while they are not known. */
   names?: ReadonlyMap<string, string> | undefined
+}
+
+function measure(directory: string, known: LookedUpDirectory): void {
+  known.bytes = sizeOf(directory)
+  if (known.bytes === undefined) known.names ??= new Map()
+}
+
+function readSmall(directory: string, known: LookedUpDirectory): void {
+  if ((known.bytes ?? 0) <= MAX_DIRECTORY_BYTES) known.names ??= readNames(directory)
 }
 
 function sizeOf(directory: string): number | undefined {
@@ -63,7 +79,7 @@ function sizeOf(directory: string): number | undefined {
   }
 }
 
-function namesIn(directory: string): ReadonlyMap<string, string> | undefined {
+function readNames(directory: string): ReadonlyMap<string, string> | undefined {
   try {
     return new Map(readdirSync(directory).map((name) => [comparable(name), name]))
   } catch {
@@ -73,7 +89,7 @@ function namesIn(directory: string): ReadonlyMap<string, string> | undefined {
 }
 
 /** Some file systems find a file under a name with other letters too. */
-function comparable(name: string): string {
+export function comparable(name: string): string {
   return (ASCII.test(name) ? name : name.normalize("NFKC")).toLowerCase()
 }
 

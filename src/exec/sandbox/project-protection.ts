@@ -6,11 +6,10 @@ import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protecte
 import { executedByGit, executingKeys, hasHooks } from "./git-repositories.ts"
 import { createNameLookup } from "./name-lookup.ts"
 import type { NameLookup } from "./name-lookup.ts"
+import { groupByTop, possibleGroups } from "./names-by-top.ts"
+import type { NamesByTop } from "./names-by-top.ts"
 
-interface ProtectedNames {
-  /** The directory or file in the project that contains them, so that most of them need no look-up of their own. */
-  readonly top: string
-  readonly names: readonly string[]
+interface ProtectedNames extends NamesByTop {
   /** Everything in the directory is protected. */
   readonly isWhole: boolean
 }
@@ -18,17 +17,12 @@ interface ProtectedNames {
 const NAMES = [...EXECUTED_IN_WORKSPACE.filter((name) => !name.startsWith(".git/")), ...AGENT_INSTRUCTIONS]
 /** Such as `*.code-workspace`. */
 const ENDINGS: readonly string[] = NAMES.flatMap((name) => (name.startsWith("*") ? [name.slice(1)] : []))
-const PROTECTED: readonly ProtectedNames[] = Array.from(
-  Map.groupBy(
-    NAMES.filter((name) => !name.startsWith("*")),
-    (name) => name.split("/", 1)[0] ?? name,
-  ),
-  ([top, names]) => ({ top, names, isWhole: names.includes(top) }),
-)
+const PROTECTED: readonly ProtectedNames[] = groupByTop(NAMES.filter((name) => !name.startsWith("*"))).map((group) => ({
+  ...group,
+  isWhole: group.names.includes(group.top),
+}))
 /** The directories around protected names. */
-const CONTAINERS: readonly string[] = [
-  ...new Set(PROTECTED.flatMap(({ names }) => names.flatMap((name) => ancestors(name)))),
-]
+const CONTAINERS = groupByTop([...new Set(PROTECTED.flatMap(({ names }) => names.flatMap(ancestors)))])
 
 function ancestors(name: string): readonly string[] {
   const parent = dirname(name)
@@ -41,8 +35,7 @@ export function isInstruction(path: string): boolean {
 }
 
 /**
- * Returns the files and directories in the given directories that other programs execute or obey, or that agents follow. Those that do not exist are included only where
- * the directory around them does.
+ * Returns the files and directories in the given directories that other programs execute or obey, or that agents follow. Some of them may not exist.
  */
 export function executedFiles(
   directories: readonly string[],
@@ -51,7 +44,7 @@ export function executedFiles(
   const exists = (path: string): boolean => mayExist(path) && isThere(path)
   return directories.flatMap((directory) => {
     const inGit = executedByGit(directory)
-    const others = PROTECTED.flatMap(({ top, names, isWhole }) =>
+    const others = possibleGroups(PROTECTED, directory, mayExist).flatMap(({ top, names, isWhole }) =>
       isWhole || exists(join(directory, top)) ? names : [],
     )
     const named = ENDINGS.flatMap((ending) => mayExist.endingWith(directory, ending))
@@ -65,7 +58,9 @@ export function executedFiles(
  */
 export function linkedDirectories(directories: readonly string[], mayExist: NameLookup): readonly string[] {
   return directories.flatMap((directory) =>
-    CONTAINERS.map((name) => join(directory, name)).filter((path) => mayExist(path) && isLink(path)),
+    possibleGroups(CONTAINERS, directory, mayExist)
+      .flatMap(({ names }) => names.map((name) => join(directory, name)))
+      .filter((path) => mayExist(path) && isLink(path)),
   )
 }
 
@@ -74,7 +69,9 @@ export function existingFiles(directories: readonly string[]): readonly string[]
   const mayExist = createNameLookup()
   const links = linkedDirectories(directories, mayExist)
   const files = directories.flatMap((directory) => [
-    ...PROTECTED.flatMap(({ names }) => names).map((name) => join(directory, name)),
+    ...possibleGroups(PROTECTED, directory, mayExist).flatMap(({ names }) =>
+      names.map((name) => join(directory, name)),
+    ),
     ...ENDINGS.flatMap((ending) => mayExist.endingWith(directory, ending)).map((name) => join(directory, name)),
   ])
   return [...links, ...files.filter((path) => mayExist(path) && factsOf(path) !== undefined)]

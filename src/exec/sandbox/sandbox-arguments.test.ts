@@ -107,3 +107,21 @@ test("without bubblewrap, auto runs commands with a note and required fails", as
     { ok: false, error: `commands must run in the sandbox, but ${reason}` },
   ])
 })
+
+test("a hidden path inside a hidden directory is mounted only if it lies in a directory that is shown again", async () => {
+  await using home = await temporaryHome()
+  const at = (name: string): string => join(home.workdir, name)
+  for (const name of ["hidden/shown/secrets", "hidden/other"]) await mkdir(at(name), { recursive: true })
+  for (const name of ["hidden/key", "hidden/shown/key", "hidden/shown/secrets/key"]) await writeFile(at(name), "")
+  const words = sandboxArguments({
+    program: "bwrap",
+    writable: [],
+    readOnly: [],
+    hidden: ["hidden", "hidden/key", "hidden/shown/key", "hidden/shown/secrets", "hidden/shown/secrets/key"].map(at),
+    shown: [at("hidden/shown")],
+    network: true,
+    cwd: "/",
+  })
+  const mounted = words.filter((word) => word.startsWith(home.workdir)).map((word) => word.slice(home.workdir.length))
+  expect(mounted).toEqual(["/hidden", "/hidden/shown", "/hidden/shown", "/hidden/shown/key", "/hidden/shown/secrets"])
+})

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from "node:path"
 
+import { OPEN_FILE_DESCRIPTOR, openFilePrefix } from "../open-file-prefix.ts"
 import type { PrivateDirectory } from "./private-caches.ts"
 import { createResolver, existing, existingWritable, isBelow } from "./resolved-paths.ts"
 import type { ExistingPath, Resolver } from "./resolved-paths.ts"
@@ -41,8 +42,9 @@ export interface SandboxOptions extends CommandWalls {
  */
 export function sandboxArguments(options: SandboxOptions): readonly string[] {
   const resolve = createResolver()
-  const hidden = existing(options.hidden, resolve)
   const writable = existingWritable(options.writable, resolve)
+  const shown = shownPaths(options.shown, resolve)
+  const hidden = withoutCovered(existing(options.hidden, resolve), [...writable, ...shown, ...(options.replaced ?? [])])
   const readOnly = existing(options.readOnly, resolve).filter(
     ({ path }) => innermostDepth(path, hidden) <= innermostDepth(path, writable),
   )
@@ -52,7 +54,7 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
     ...writable.map(({ path }) => ({ path, words: ["--bind", path, path] })),
     ...(options.replaced ?? []).map(({ path, source }) => ({ path, words: ["--bind", source, path] })),
     ...readOnly.map(({ path }) => ({ path, words: ["--ro-bind", path, path] })),
-    ...shownPaths(options.shown, resolve).map(({ path, real }) => ({ path, words: ["--ro-bind", real, path] })),
+    ...shown.map(({ path, real }) => ({ path, words: ["--ro-bind", real, path] })),
     ...hidden.map(({ path, isDirectory }) => ({
       path,
       // Without capabilities nobody can write such a directory. Mounting it again as read-only would take four times as long.
@@ -61,10 +63,10 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
   ].toSorted((one, other) => one.path.length - other.path.length)
   const { seccompFile } = options
   return [
-    ...(seccompFile === undefined ? [] : [...WITH_OPEN_FILE, seccompFile]),
+    ...(seccompFile === undefined ? [] : openFilePrefix(seccompFile)),
     ...(options.networkPrefix ?? []),
     options.program,
-    ...(seccompFile === undefined ? [] : ["--seccomp", String(SECCOMP_DESCRIPTOR)]),
+    ...(seccompFile === undefined ? [] : ["--seccomp", String(OPEN_FILE_DESCRIPTOR)]),
     ...words("--ro-bind / / --dev /dev --proc /proc"),
     // Root may write kernel settings even without capabilities, and one of them (core_pattern) names a program that the kernel runs.
     ...KERNEL_SETTINGS.flatMap((path) => ["--ro-bind-try", path, path]),
@@ -78,10 +80,6 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
     "--",
   ]
 }
-
-/** bubblewrap reads the seccomp program from a descriptor, and the shell opens the file for it. */
-const SECCOMP_DESCRIPTOR = 9
-const WITH_OPEN_FILE = ["/bin/sh", "-c", `exec ${SECCOMP_DESCRIPTOR}<"$1"; shift; exec "$@"`, "sh"]
 
 function words(text: string): readonly string[] {
   return text.split(" ")
@@ -129,8 +127,19 @@ function pinnedDirectories(paths: {
   return [...pinned]
 }
 
+/** Leaves out hidden paths inside other hidden ones, except in directories that are mounted again there: each mount takes time. */
+function withoutCovered(
+  hidden: readonly ExistingPath[],
+  mountedAgain: readonly Pick<ExistingPath, "path">[],
+): readonly ExistingPath[] {
+  return hidden.filter(({ path }) => {
+    const depth = innermostDepth(path, hidden)
+    return depth === 0 || depth < innermostDepth(path, mountedAgain) || mountedAgain.some((one) => one.path === path)
+  })
+}
+
 /** Path length of the innermost of the given paths that contains a path; 0 when none does. */
-function innermostDepth(path: string, containers: readonly ExistingPath[]): number {
+function innermostDepth(path: string, containers: readonly Pick<ExistingPath, "path">[]): number {
   let depth = 0
   for (const container of containers) {
     if (container.path.length > depth && isBelow(path, container.path)) depth = container.path.length
