@@ -56,7 +56,7 @@ const OUTPUT_OPTIONS = {
 }
 
 /** Without the limit, the garbage of a long conversation takes 64 MB before V8 collects it. */
-const LAUNCHER_LINE = "#!/usr/bin/env -S node --max-semi-space-size=8"
+const LAUNCHER_LINE = "#!/usr/bin/env -S node --max-semi-space-size=4"
 
 const bundle = await rolldown({
   cwd: root,

@@ -1,12 +1,21 @@
-import { freeCompilerMemoryAtOnce } from "../base/compiler-memory.ts"
+import { collectGarbage, freeCompilerMemoryAtOnce } from "../base/engine-memory.ts"
 
-/** A process that has sent so many requests has loaded what its conversations need. */
+/** A process that has sent so many requests has loaded what its conversations need, and has left garbage worth collecting. */
 const LONG_RUN_REQUESTS = 100
 
 let requests = 0
+let awaited = 0
 
-/** Call it for each model request of this process. */
-export function countRequest(): void {
+/** Call it for each model request of this process, before it is sent, and dispose of the result when the reply is complete. */
+export function countRequest(): Disposable {
   requests += 1
+  awaited += 1
   if (requests === LONG_RUN_REQUESTS) freeCompilerMemoryAtOnce()
+  // While the only conversation waits for the model, nobody notices a pause.
+  if (requests % LONG_RUN_REQUESTS === 0 && awaited === 1) setTimeout(collectGarbage, 1).unref()
+  return {
+    [Symbol.dispose]: () => {
+      awaited -= 1
+    },
+  }
 }

@@ -23,7 +23,7 @@ export interface ReplyRequest {
 export async function* streamReply(turn: Turn, request: ReplyRequest): Steps<ModelOutcome> {
   const { partial } = request
   partial.beginReply()
-  countRequest()
+  using _counted = countRequest()
   const { conversation } = turn
   const stream = turn.model.stream(
     {

@@ -60,7 +60,7 @@ export function hermesCommand(): [string, string] {
 /** The built command with the flags of its first line, as `hermes` starts it. */
 export function installedCommand(): [string, string, string] {
   const [node, script] = hermesCommand()
-  return [node, "--max-semi-space-size=8", script]
+  return [node, "--max-semi-space-size=4", script]
 }
 
 /** Runs a command and waits for its exit. */

@@ -17,7 +17,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 
 import { runProcess } from "../../../test/support/process-driver.ts"
-import { freeCompilerMemoryAtOnce } from "../../base/compiler-memory.ts"
+import { freeCompilerMemoryAtOnce } from "../../base/engine-memory.ts"
 import { createChunkLoader } from "./chunk-loader.ts"
 
 const FIRST = `const other=require("./other-1.js");exports.twice=()=>other.value*2;exports.spawn=()=>require("node:child_process").spawn`

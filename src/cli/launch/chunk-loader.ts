@@ -13,7 +13,7 @@ import {
 } from "node:fs"
 import { Script } from "node:vm"
 
-import { engineFlagsHaveChanged } from "../../base/compiler-memory.ts"
+import { engineFlagsHaveChanged } from "../../base/engine-memory.ts"
 
 type Exports = Record<string, unknown>
 

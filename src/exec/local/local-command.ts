@@ -10,7 +10,8 @@ import { CLOSED_DESCRIPTORS, splitOpenFile } from "../open-file-prefix.ts"
 import { COMMAND_VARIABLE, createTreeKiller, newCommandId, signalGroup } from "../process-tree.ts"
 import type { ExitStatus, RunningCommand, RunCommandOptions } from "../workspace.ts"
 import type { OutputPipe } from "./named-pipe-pool.ts"
-import type { HelperRequest, StartedChild } from "./spawn-helper.ts"
+import type { HelperRequest } from "./helper-messages.ts"
+import type { StartedChild } from "./spawn-helper.ts"
 
 /** A grandchild may keep the pipe open forever, so reading stops this long after the shell itself has exited. */
 export const DRAIN_AFTER_EXIT_MS = 300

@@ -11,7 +11,8 @@ import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { closeInheritedDescriptors } from "./inherited-descriptors.ts"
 import { createNamedPipePool } from "./named-pipe-pool.ts"
 import { createSpawnHelper } from "./spawn-helper.ts"
-import type { HelperRequest, StartedChild } from "./spawn-helper.ts"
+import type { HelperRequest } from "./helper-messages.ts"
+import type { StartedChild } from "./spawn-helper.ts"
 
 /** Allows for a busy machine. */
 const POLL = { timeout: 10_000 }
