@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import type { ChildProcess } from "node:child_process"
 
 import { explainSystemError } from "../base/system-error.ts"
+import { closeTerminals } from "./local/inherited-descriptors.ts"
 import { COMMAND_VARIABLE, createTreeKiller, newCommandId } from "./process-tree.ts"
 
 /** A program that runs for a while and is talked to over its standard streams. It leads a process group of its own. */
@@ -36,7 +37,7 @@ export interface StdioProgramOptions {
 const EXIT_GRACE_MS = 500
 
 export function startStdioProgram(commandLine: readonly string[], options: StdioProgramOptions): StdioProgram {
-  const [program = "", ...args] = commandLine
+  const [program = "", ...args] = [...closeTerminals(), ...commandLine]
   const { promise: exit, resolve } = Promise.withResolvers<StdioExit>()
   const commandId = newCommandId()
   let child: ChildProcess

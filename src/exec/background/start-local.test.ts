@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { expect, test, vi } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import { createLocalWorkspace } from "../local/local-workspace.ts"
+import { startStdioProgram } from "../stdio-program.ts"
 import type { StartCommandOptions } from "../workspace.ts"
 
 async function openTestWorkspace() {
@@ -118,6 +119,35 @@ test("a program in a terminal that ignores SIGTERM is killed with its children",
   await shell.kill()
   expect((await shell.exit).code).toBe(137)
   await waitForExit(child)
+})
+
+test("Hermes' end of a terminal is not open in the programs that it starts later", async () => {
+  await using session = await openTestWorkspace()
+  const open = "ls -l /proc/self/fd /proc/$$/fd"
+  const options = { timeoutMs: 20_000, signal: new AbortController().signal, keepChars: 10_000, keepState: true }
+  await session.workspace.run("true", options).exit
+  const first = await session.start("echo first; read -r line", { pty: true })
+  await session.waitForOutput("first")
+  const outputs: string[] = []
+  // After some commands, a helper process starts them.
+  for (let count = 0; count < 8; count += 1) outputs.push((await session.workspace.run(open, options).exit).output)
+  await (
+    await session.start(open)
+  ).exit
+  await (
+    await session.start(open, { pty: true })
+  ).exit
+  const program = startStdioProgram(["/bin/sh", "-c", "ls -l /proc/self/fd"], {
+    environment: session.home.env,
+    cwd: "/",
+    onOutput: (chunk) => outputs.push(chunk.toString()),
+    onErrorOutput: () => undefined,
+  })
+  await program.exit
+  first.write("\r")
+  expect((await first.exit).code).toBe(0)
+  expect([session.output(), ...outputs].filter((text) => text.includes("ptmx"))).toEqual([])
+  expect(outputs.every((text) => text.includes("->"))).toBe(true)
 })
 
 async function waitForExit(pid: number): Promise<void> {

@@ -13,6 +13,7 @@ import {
   startProcess,
   unusableDirectory,
 } from "../local/local-command.ts"
+import { noteOpenedTerminal } from "../local/inherited-descriptors.ts"
 import type { LocalShell, StartedProcess } from "../local/local-command.ts"
 import type { BackgroundCommand, ExitStatus } from "../workspace.ts"
 
@@ -127,6 +128,7 @@ export async function startInTerminal(
   const call = shellInvocation(command, options, lastingCommandId())
   let terminal
   try {
+    noteOpenedTerminal()
     terminal = pty.spawn(call.program, call.args, {
       ...TERMINAL_SIZE,
       name: "xterm-256color",

@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+
+import { lazy } from "../../base/lazy.ts"
 
 /**
  * Returns a command line prefix that closes the descriptors which Hermes inherited from its parent process (a lock, a socket, another
@@ -12,6 +14,27 @@ export function closeInheritedDescriptors(shell: string, kept = 0): readonly str
   if (redirections.length === 0) return undefined
   // In POSIX mode bash ignores BASH_ENV, so it sources no file.
   return [shell, "--posix", "--noprofile", "--norc", "-c", `exec ${redirections.join(" ")}; exec "$@"`, "bash"]
+}
+
+let hasOpenedTerminals = false
+
+/** Call it before a pseudo-terminal is opened: node-pty leaves this process' end of it open in every child that is started later. */
+export function noteOpenedTerminal(): void {
+  hasOpenedTerminals = true
+}
+
+/** Returns a function with the results of `closeInheritedDescriptors`. Until a pseudo-terminal is opened, they do not change. */
+export function createDescriptorPrefix(shell: () => string): (kept?: number) => readonly string[] | undefined {
+  const atFirst = lazy(() => closeInheritedDescriptors(shell()))
+  return (kept) => (kept === undefined && !hasOpenedTerminals ? atFirst() : closeInheritedDescriptors(shell(), kept))
+}
+
+const BASH = "/bin/bash"
+
+/** The prefix for programs that may have what Hermes inherited but not its pseudo-terminals, with `kept` as above. */
+export function closeTerminals(kept = 0): readonly string[] {
+  if (!hasOpenedTerminals || !existsSync(BASH)) return []
+  return closeInheritedDescriptors(BASH, kept) ?? []
 }
 
 const O_CLOEXEC = 0o2000000

@@ -3,7 +3,7 @@ import type { Socket } from "node:net"
 import { join } from "node:path"
 
 import { lazy } from "../../base/lazy.ts"
-import { closeInheritedDescriptors } from "./inherited-descriptors.ts"
+import { createDescriptorPrefix } from "./inherited-descriptors.ts"
 import type { LocalShell } from "./local-command.ts"
 import type { NamedPipePool } from "./named-pipe-pool.ts"
 import { createMemoryDirectory, removeMemoryDirectory } from "./ram-directory.ts"
@@ -45,7 +45,6 @@ export interface Preparations {
 /** Does nothing before it is used. The caller must dispose of it. */
 export function createLocalMachine(options: SpawnHelperOptions = {}): LocalMachine {
   const shell = lazy(findShell)
-  const descriptorPrefix = lazy(() => closeInheritedDescriptors(shell()))
   const directory = lazy(() => createMemoryDirectory("shell"))
   let preparations: Preparations | undefined
   let helper: SpawnHelper | undefined
@@ -72,7 +71,7 @@ export function createLocalMachine(options: SpawnHelperOptions = {}): LocalMachi
     },
     startupStates: createStartupStates(),
     startGate: createStartGate(),
-    descriptorPrefix: (kept) => (kept === undefined ? descriptorPrefix() : closeInheritedDescriptors(shell(), kept)),
+    descriptorPrefix: createDescriptorPrefix(shell),
     createStateDirectory: () => mkdtempSync(join(directory(), "state-")),
     removeStateDirectory: (path) => {
       // Retries because a process may still create files in it meanwhile.

@@ -6,6 +6,7 @@ import type { Readable, Writable } from "node:stream"
 
 import { CLOSED_DESCRIPTORS } from "../open-file-prefix.ts"
 import { signalGroup } from "../process-tree.ts"
+import { closeTerminals } from "./inherited-descriptors.ts"
 import { createHelperMessages } from "./helper-messages.ts"
 import type { HelperRequest } from "./helper-messages.ts"
 
@@ -105,8 +106,9 @@ interface Report {
 function startHelper(): RunningHelper | undefined {
   let server: ChildProcess
   try {
-    // Detached, so that Ctrl+C in the terminal does not end it.
-    server = spawn(process.execPath, [...MEMORY_FLAGS, "-e", HELPER], {
+    // Descriptor 3 is its channel. Detached, so that Ctrl+C in the terminal does not end it.
+    const [program = process.execPath, ...args] = [...closeTerminals(1), process.execPath, ...MEMORY_FLAGS]
+    server = spawn(program, [...args, "-e", HELPER], {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       env: {},
       cwd: "/",

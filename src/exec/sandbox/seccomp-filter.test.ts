@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process"
 import { writeFileSync } from "node:fs"
+import { arch } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 
@@ -20,7 +21,7 @@ test("there is a filter for the processors that Hermes runs on, and none for oth
     const bytes = seccompFilter({ processor })?.length
     return bytes === undefined ? undefined : bytes / 8
   }
-  expect([instructions("x64"), instructions("arm64"), instructions("mips")]).toEqual([26, 25, undefined])
+  expect([instructions("x64"), instructions("arm64"), instructions("mips")]).toEqual([41, 40, undefined])
 })
 
 describe.skipIf(missing !== undefined)(titleWithReason("a command under the filter", missing), () => {
@@ -29,6 +30,21 @@ describe.skipIf(missing !== undefined)(titleWithReason("a command under the filt
     ["cannot connect to a Unix socket", `net.connect(process.argv[1] + "/other.sock")`, "EPERM"],
     ["cannot use an abstract socket", `server.listen("\\0abstract")`, "EPERM"],
     ["can listen on a port", `server.listen(0, "127.0.0.1", () => done("listening"))`, "listening"],
+    [
+      "cannot create a user namespace",
+      `done(child.spawnSync("unshare", ["--user", "true"]).stderr.toString())`,
+      "unshare: unshare failed: Operation not permitted",
+    ],
+    [
+      "cannot create a user namespace with clone",
+      `done(child.execFileSync("perl", ["-e", "syscall(${arch() === "x64" ? 56 : 220}, 0x10000000 | 17, 0, 0, 0, 0) < 0 and print $!{EPERM} ? 'EPERM' : $!"]).toString())`,
+      "EPERM",
+    ],
+    [
+      "cannot have a datagram socket, which can be connected to others, but a pair of streams",
+      `done(child.execFileSync("perl", ["-MSocket", "-e", "print socketpair(my $a, my $b, AF_UNIX, $_, 0) ? 'pair ' : $!{EPERM} ? 'EPERM ' : $! for SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_SEQPACKET"]).toString())`,
+      "pair EPERM EPERM pair",
+    ],
     [
       "can start programs and talk to them",
       `done(child.execFileSync("/bin/echo", ["hello"]).toString().trim())`,
