@@ -13,24 +13,36 @@ const MAX_DEPTH = 3
 export function withDecodedForms(text: string, depth = 0): readonly string[] {
   const bounded = text.slice(0, MAX_DECODED_CHARS)
   if (depth >= MAX_DEPTH) return [bounded]
-  const decoded = DECODERS.map(({ pattern, decode }) =>
-    Array.from(bounded.matchAll(pattern), ([run]) => decode(run))
-      .filter(isReadable)
-      .join("\n"),
-  ).filter((found) => found !== "")
+  const decoded = DECODERS.map(({ find, decode }) => find(bounded).map(decode).filter(isReadable).join("\n")).filter(
+    (found) => found !== "",
+  )
   return [bounded, ...decoded.flatMap((found) => withDecodedForms(found, depth + 1))]
 }
 
-const DECODERS: readonly { readonly pattern: RegExp; readonly decode: (run: string) => string }[] = [
-  { pattern: /[A-Za-z0-9+/_-]{12,}={0,2}/gu, decode: (run) => Buffer.from(run, "base64").toString("latin1") },
+interface Decoder {
+  readonly find: (text: string) => readonly string[]
+  readonly decode: (run: string) => string
+}
+
+const DECODERS: readonly Decoder[] = [
+  { find: matching(/[A-Za-z0-9+/_-]{12,}={0,2}/gu), decode: (run) => Buffer.from(run, "base64").toString("latin1") },
   {
-    pattern: /(?:(?:\\x|0x|\s)?[0-9A-Fa-f]{2}){6,}/gu,
+    find: matching(/(?:(?:\\x|0x|\s)?[0-9A-Fa-f]{2}){6,}/gu),
     decode: (run) => Buffer.from(run.replaceAll(/\\x|0x|\s/gu, ""), "hex").toString("latin1"),
   },
-  { pattern: /\S*%[0-9A-Fa-f]{2}\S*/gu, decode: decodePercent },
-  { pattern: /\S*&#x?[0-9A-Fa-f]{2,5};\S*/gu, decode: decodeEntities },
-  { pattern: /\S*\\u[0-9A-Fa-f]{4}\S*/gu, decode: decodeEscapes },
+  { find: wordsWith(/%[0-9A-Fa-f]{2}/u), decode: decodePercent },
+  { find: wordsWith(/&#x?[0-9A-Fa-f]{2,5};/u), decode: decodeEntities },
+  { find: wordsWith(/\\u[0-9A-Fa-f]{4}/u), decode: decodeEscapes },
 ]
+
+function matching(pattern: RegExp): Decoder["find"] {
+  return (text) => Array.from(text.matchAll(pattern), ([run]) => run)
+}
+
+/** Not one pattern for the whole word: for a long word without a match it would take a time that grows with the square of its length. */
+function wordsWith(pattern: RegExp): Decoder["find"] {
+  return (text) => (pattern.test(text) ? text.split(/\s+/u).filter((word) => pattern.test(word)) : [])
+}
 
 function decodePercent(run: string): string {
   return run.replaceAll(/%([0-9A-Fa-f]{2})/gu, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
