@@ -18,6 +18,7 @@ export const clearCommand: SlashCommand = {
   name: "clear",
   category: "conversation",
   help: "start a new conversation on an empty screen",
+  argument: "[now]",
   details: "What was on the screen stays in the scrollback. Add now to skip the question.",
   run: async (argument, context) => {
     const outcome = await startNew(argument, context)

@@ -45,6 +45,17 @@ test.each([
   expect(await conversation()(line)).toMatch(message)
 })
 
+test("/yolo off never switches everything on, and unknown words do nothing", async () => {
+  const run = conversation()
+  expect([await run("/yolo off"), await run("/yolo status"), await run("/yolo on"), await run("/yolo on")]).toEqual([
+    "Permission profile: default.",
+    "Usage: /yolo [on | off]. Permission profile: default.",
+    "Permission profile: full-auto.",
+    "Permission profile: full-auto.",
+  ])
+  expect(await run("/stop the server")).toBe("/stop takes no argument, so nothing was done. Type /stop alone.")
+})
+
 test("/yolo returns to the profile that was chosen in the session", async () => {
   const run = conversation()
   await run("/permissions accept-edits")

@@ -30,9 +30,13 @@ export const yoloCommand: SlashCommand = {
   category: "permissions",
   needsWholeName: true,
   help: "run everything in this session without asking, or stop doing so",
-  run: (_argument, { session }): Promise<SlashOutcome> => {
+  argument: "[on | off]",
+  run: (argument, { session }): Promise<SlashOutcome> => {
     const isFullAuto = session.facts.permissionProfile === "full-auto"
-    session.setPermissionProfile(isFullAuto ? session.permissions.askingProfile : "full-auto")
+    const wanted = { "": !isFullAuto, on: true, off: false }[argument.trim()]
+    if (wanted === undefined)
+      return Promise.resolve(reply(`Usage: /yolo [on | off]. Permission profile: ${session.facts.permissionProfile}.`))
+    if (wanted !== isFullAuto) session.setPermissionProfile(wanted ? "full-auto" : session.permissions.askingProfile)
     return Promise.resolve(reply(`Permission profile: ${session.facts.permissionProfile}.`))
   },
 }

@@ -158,6 +158,8 @@ async function dispatch(line: string, context: SlashContext, aliasesLeft: number
 async function runBuiltin(command: SlashCommand, argument: string, context: SlashContext): Promise<SlashOutcome> {
   if (command.idleOnly === true && context.running)
     return reply(`/${command.name} is not available while a reply is being generated. /stop interrupts it.`)
+  if (command.argument === undefined && argument !== "")
+    return reply(`/${command.name} takes no argument, so nothing was done. Type /${command.name} alone.`)
   return await command.run(argument, context)
 }
 

@@ -220,12 +220,12 @@ describe("a response without new data for too long", () => {
 describe("an empty response after all attempts", () => {
   const sentence = "answered with an empty stream; check that the address is a model server"
   test.each<[string, number, string]>([
-    ["at once", 1000, `${sentence} (it came immediately, so the provider probably limits the number of requests)`],
+    ["at once", 1000, `${sentence} (if it is, it probably limits the number of requests, because the answer came at once)`],
     ["after a while", 30_000, sentence],
     [
       "after a long time",
       61_000,
-      `${sentence} (it took a long time, so the server behind the provider probably timed out)`,
+      `${sentence} (if it is, the server behind it probably timed out, because the answer took long)`,
     ],
   ])("%s", async (_name, ticksMs, message) => {
     await using model = await startModelServer([emptyStream()])

@@ -101,8 +101,11 @@ export function causeHint(failure: HintFacts, elapsedMs: number): string | undef
   }
   if (failure.connectionLost === true) return "try again later, or check its base_url"
   if (invalidReply !== true || notModelServer === true) return undefined
-  if (elapsedMs < IMMEDIATE_MS) return "it came immediately, so the provider probably limits the number of requests"
-  return elapsedMs > SLOW_MS ? "it took a long time, so the server behind the provider probably timed out" : undefined
+  if (elapsedMs < IMMEDIATE_MS)
+    return "if it is, it probably limits the number of requests, because the answer came at once"
+  return elapsedMs > SLOW_MS
+    ? "if it is, the server behind it probably timed out, because the answer took long"
+    : undefined
 }
 
 const ADD_A_KEY =
@@ -127,6 +130,9 @@ export function transportFailureMessage(reason: Classification["reason"], facts:
     return `${facts.server} closed the connection (${facts.serverMessage}): the conversation probably exceeds the context window of ${facts.model}`
   }
   const isUnreachable = reason === "timeout" || reason === "unknown"
+  // There was a connection, so the address is right.
+  if (isUnreachable && BROKEN_OFF.has(facts.serverMessage))
+    return `${facts.server} broke off before its reply was complete: ${facts.serverMessage}`
   return isUnreachable ? `${facts.server} could not be reached: ${facts.serverMessage}` : failureMessage(reason, facts)
 }
 
@@ -138,12 +144,16 @@ export function explainTransportError(message: string, codes: readonly string[])
   return codes[0] === undefined || codes[0].startsWith("ERR_PROXY_") ? message : `${message} (${codes[0]})`
 }
 
+const CONNECTION_RESET = "the connection was reset"
+const CLOSED_WHILE_SENDING = "the connection was closed while sending"
+const BROKEN_OFF: ReadonlySet<string> = new Set([CONNECTION_RESET, CLOSED_WHILE_SENDING])
+
 const SET_CERTIFICATE_FILE = "set SSL_CERT_FILE to the file of its certificate authority"
 
 const TRANSPORT_MESSAGES: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens at that address; start the server or correct its base_url",
-  ECONNRESET: "the connection was reset",
-  EPIPE: "the connection was closed while sending",
+  ECONNRESET: CONNECTION_RESET,
+  EPIPE: CLOSED_WHILE_SENDING,
   ENOTFOUND: "the host name is unknown; check the network connection and its base_url",
   EAI_AGAIN: "the host name could not be looked up; is the network up?",
   ENETUNREACH: "the network is unreachable; is it up?",

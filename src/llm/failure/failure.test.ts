@@ -422,7 +422,10 @@ describe("classifyTransportError", () => {
     expect(classifyTransportError(error, CONTEXT)).toEqual({
       reason: "timeout",
       status: null,
-      message: `acme at https://acme.test/v1 could not be reached: ${explained}`,
+      message:
+        code === "ECONNRESET"
+          ? `acme at https://acme.test/v1 broke off before its reply was complete: ${explained}`
+          : `acme at https://acme.test/v1 could not be reached: ${explained}`,
       detail: "odd",
       retryable: true,
       compress: false,

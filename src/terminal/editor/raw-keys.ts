@@ -93,12 +93,17 @@ export function openRawKeys(options: RawKeysOptions): RawKeys {
     close: () => {
       closed = true
       process.off("SIGCONT", onContinue).off("exit", stop)
-      // The listener for errors stays: a terminal that closes later must not end the process with an exception.
-      input.off("keypress", onKey).off("end", onEnd).off("close", onEnd)
+      // A terminal that closes later must not end the process with an exception.
+      if (!input.listeners("error").includes(ignoreError)) input.on("error", ignoreError)
+      input.off("keypress", onKey).off("end", onEnd).off("close", onEnd).off("error", onEnd)
       stop()
       input.pause()
     },
   }
+}
+
+function ignoreError(): void {
+  // No question is open.
 }
 
 function pastedCharacters(text: string): string {
