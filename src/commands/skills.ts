@@ -5,6 +5,7 @@ import {
   pendingSkillDiff,
   type PendingSkillChange,
 } from "../admin/skills/review-skills.ts"
+import { counted } from "../base/counted.ts"
 import { ellipsize } from "../base/text.ts"
 import { reply, type SlashCommand, type SlashContext, type SlashOutcome } from "./slash-command.ts"
 
@@ -24,7 +25,7 @@ export const reloadSkillsCommand: SlashCommand = {
   help: "look for skills again; the list in the prompt changes with the next session",
   run: async (_argument, { session }) => {
     const commands = (await session.skills?.list()) ?? []
-    return reply(`${commands.length} skills. skill_view and /NAME find them now; new sessions list them.`)
+    return reply(`${counted(commands.length, "skill")}. skill_view and /NAME find them now; new sessions list them.`)
   },
 }
 
@@ -101,7 +102,7 @@ async function listText(query: string, { session, app }: SlashContext): Promise<
     return `/${slug.padEnd(width)}  ${ellipsize(description, MAX_DESCRIPTION_CHARS)}`
   })
   const pending = listPendingSkillChanges(app)
-  return [...(lines.length === 0 ? ["There is no such skill."] : lines), ...pendingLines(pending)].join("\n")
+  return [...(lines.length === 0 ? [query.trim() === "" ? "No skills are installed." : "No skill matches."] : lines), ...pendingLines(pending)].join("\n")
 }
 
 function pendingLines(pending: readonly PendingSkillChange[]): readonly string[] {

@@ -59,7 +59,7 @@ describe.skipIf(noSmallDisk !== undefined)(`a full disk${SKIPPED}`, () => {
     expect([repair.code, repair.stderr]).toEqual([1, expect.stringMatching(FULL)])
     const doctor = await hermes(home, ["doctor"])
     expect(doctor.code).toBe(1)
-    expect(doctor.stdout).toMatch(/✗ the disk that holds \S+ is full, so that conversations are not stored/)
+    expect(doctor.stdout).toMatch(/✗ the disk that holds \S+ is full, so conversations are not stored/)
     for (const { stdout, stderr } of [json, stream, repair, doctor]) expect(stdout + stderr).not.toContain("damaged")
     expect(setAside(home)).toEqual([])
 
@@ -100,7 +100,7 @@ test.skipIf(noSmallDisk !== undefined)(
     expect(resultOf(json.stdout)).toMatchObject({ final_text: "Hello.", session_id: null })
     expect((await hermes(home, ["sessions", "list"])).stdout).toContain("first")
     const doctor = await hermes(home, ["doctor"])
-    expect(doctor.stdout).toMatch(/✗ \S+ is on a read-only file system, so that conversations are not stored/)
+    expect(doctor.stdout).toMatch(/✗ \S+ is on a read-only file system, so conversations are not stored/)
     expect(doctor.stdout).not.toContain("damaged")
   },
 )

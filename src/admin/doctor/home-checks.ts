@@ -74,7 +74,7 @@ function diskFindings(home: Home): readonly Finding[] {
       return [
         {
           level: "failure",
-          text: `the disk that holds ${path} is full, so that conversations are not stored`,
+          text: `the disk that holds ${path} is full, so conversations are not stored`,
           fix: "free some space",
         },
       ]
@@ -82,7 +82,7 @@ function diskFindings(home: Home): readonly Finding[] {
       return [
         {
           level: "failure",
-          text: `${path} is on a read-only file system, so that conversations are not stored`,
+          text: `${path} is on a read-only file system, so conversations are not stored`,
           fix: "make it writable, or set HERMES_HOME to another directory",
         },
       ]

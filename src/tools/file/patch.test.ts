@@ -70,7 +70,7 @@ describe("replace", () => {
       bench.call(patch, { path: "f", old_string: "def grand_totals(list):\n  nope()", new_string: "x" }, { ports })
     expect(await call()).toEqual({
       error: expect.stringMatching(
-        /^old_string was not found in the file\nDid you mean one of these passages\?\n {3}1\| def total\(a\):\n {3}2\| {5}key = '(?!planted)/,
+        /^old_string was not found in the file\.\nDid you mean one of these passages\?\n {3}1\| def total\(a\):\n {3}2\| {5}key = '(?!planted)/,
       ),
       _hint: "read f again: old_string must be text that is in the file now",
     })

@@ -35,7 +35,7 @@ export function skillFields({ skill, origin, state, refusal }: ListedSkill): obj
 export function printSkills(listed: readonly ListedSkill[], invocation: Invocation): void {
   const { terminal } = invocation
   if (listed.length === 0) {
-    terminal.line("There are no such skills.")
+    terminal.line("No skills were found.")
     return
   }
   const rows = listed.map(({ skill, origin, state, refusal }) => [

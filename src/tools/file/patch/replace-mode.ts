@@ -148,7 +148,7 @@ function noMatch(
   const isShown = problem.kind === "no-match" && !holdsSecrets(request.real, context.ports.files?.directories)
   const candidates = isShown ? describeCandidates(text, request.old) : ""
   const error =
-    candidates === "" ? problem.message : `${problem.message}\n${context.redact(candidates, { codeFile: true })}`
+    candidates === "" ? problem.message : `${problem.message}.\n${context.redact(candidates, { codeFile: true })}`
   return failure(error, {
     _hint:
       failures < MANY_FAILURES
