@@ -23,7 +23,7 @@ export interface ReplyRequest {
 export async function* streamReply(turn: Turn, request: ReplyRequest): Steps<ModelOutcome> {
   const { partial } = request
   partial.beginReply()
-  using _counted = countRequest()
+  const ended = countRequest()
   const { conversation } = turn
   const stream = turn.model.stream(
     {
@@ -51,44 +51,48 @@ export async function* streamReply(turn: Turn, request: ReplyRequest): Steps<Mod
     partial.addText(text)
     return { type: "text-delta", text }
   }
-  for (;;) {
-    const step = await stream.next()
-    if (step.done === true) {
-      const pending = reasoningMask.flush()
-      if (pending !== "") yield reasoningEvent(pending)
-      const rest = textMask.feed(scrubber.flush()) + textMask.flush()
-      if (rest !== "") yield textEvent(rest)
-      return withoutMemoryEcho(step.value)
-    }
-    const event = step.value
-    switch (event.type) {
-      case "text-delta": {
+  try {
+    for (;;) {
+      const step = await stream.next()
+      if (step.done === true) {
         const pending = reasoningMask.flush()
         if (pending !== "") yield reasoningEvent(pending)
-        const delta = textMask.feed(scrubber.feed(event.text))
-        if (delta !== "") yield textEvent(delta)
-        break
+        const rest = textMask.feed(scrubber.flush()) + textMask.flush()
+        if (rest !== "") yield textEvent(rest)
+        return withoutMemoryEcho(step.value)
       }
-      case "reasoning-delta": {
-        const delta = reasoningMask.feed(event.text)
-        if (delta !== "") yield reasoningEvent(delta)
-        break
-      }
-      case "tool-generating":
-        yield { type: "status", kind: "tool-generating", text: "", tool: event.tool }
-        break
-      case "notice":
-        yield { type: "status", kind: "notice", text: turn.redact(event.text) }
-        break
-      case "switch":
-        yield { type: "status", kind: event.kind, text: turn.redact(event.text) }
-        break
-      case "retry": {
-        const { attempt, delayMs, reason, text } = event
-        yield { type: "status", kind: "retry", text: turn.redact(text), attempt, delayMs, reason }
-        break
+      const event = step.value
+      switch (event.type) {
+        case "text-delta": {
+          const pending = reasoningMask.flush()
+          if (pending !== "") yield reasoningEvent(pending)
+          const delta = textMask.feed(scrubber.feed(event.text))
+          if (delta !== "") yield textEvent(delta)
+          break
+        }
+        case "reasoning-delta": {
+          const delta = reasoningMask.feed(event.text)
+          if (delta !== "") yield reasoningEvent(delta)
+          break
+        }
+        case "tool-generating":
+          yield { type: "status", kind: "tool-generating", text: "", tool: event.tool }
+          break
+        case "notice":
+          yield { type: "status", kind: "notice", text: turn.redact(event.text) }
+          break
+        case "switch":
+          yield { type: "status", kind: event.kind, text: turn.redact(event.text) }
+          break
+        case "retry": {
+          const { attempt, delayMs, reason, text } = event
+          yield { type: "status", kind: "retry", text: turn.redact(text), attempt, delayMs, reason }
+          break
+        }
       }
     }
+  } finally {
+    ended()
   }
 }
 
