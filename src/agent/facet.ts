@@ -63,7 +63,7 @@ export interface SessionFacet {
   eventEmitted?(event: AgentEvent): void
   /** The final text of a turn that was not interrupted. The returned text replaces it in `run-end`; the stored conversation keeps its own. */
   transformAnswer?(text: string): Promise<string | undefined>
-  /** A paragraph for the user below the answer, if the turn ended with one. It is not part of the conversation. */
+  /** A paragraph for the user below the answer; a warning if the run ended without one. It is not part of the conversation. */
   turnFooter?(): Promise<string | undefined> | string | undefined
   /** The answer has been delivered. Work that takes time is started here, not awaited. */
   afterTurn?(turn: EndedTurn): void

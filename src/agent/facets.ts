@@ -91,13 +91,19 @@ export function combineFacets(list: readonly SessionFacet[], log: Logger): Facet
       beforeTool: (call) => checkTool(list, call),
       toolStarting: async (call) => {
         const ended: { readonly facet: SessionFacet; readonly callback: () => void }[] = []
-        for (const facet of starting) {
-          const callback = await facet.toolStarting?.(call)
-          if (callback !== undefined) ended.push({ facet, callback })
-        }
-        return () => {
+        const end = (): void => {
           for (const { facet, callback } of ended) guard(facet, "the end of a call", callback)
         }
+        try {
+          for (const facet of starting) {
+            const callback = await facet.toolStarting?.(call)
+            if (callback !== undefined) ended.push({ facet, callback })
+          }
+        } catch (error) {
+          end()
+          throw error
+        }
+        return end
       },
       ...(ending.length === 0
         ? {}

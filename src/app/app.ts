@@ -5,11 +5,11 @@ import type { Result } from "../base/result.ts"
 import type { Environment } from "../config/environment.ts"
 import type { Home } from "../config/home.ts"
 import type { Config } from "../config/load-config.ts"
+import { orAborted } from "../base/abort.ts"
 import { createLocalMachine } from "../exec/local/local-machine.ts"
 import type { MemoryProvider } from "../knowledge/memory/memory-provider.ts"
 import type { ChosenModel, ModelChoiceFailure, ModelSelection } from "../llm/choose-model.ts"
 import type { ListedModel } from "../llm/catalog/model-list.ts"
-import type { ModelRuntime } from "../llm/model.ts"
 import type { SessionStore } from "../state/store.ts"
 import { builtinEntries } from "../toolkit/builtin-entries.ts"
 import { createIdleSockets } from "../llm/http/idle-sockets.ts"
@@ -35,6 +35,7 @@ import type { WorkingDirectory, WorkingDirectoryRequest } from "./session/workin
 import type { PromptPreview, PromptPreviewOptions } from "./session/preview-prompt.ts"
 import { createBackgroundTasks } from "./services/background-tasks.ts"
 import type { BackgroundTasks } from "./services/background-tasks.ts"
+import { createBackgroundChecks } from "./services/background-checks.ts"
 import { createBackgroundProcesses } from "./services/background-processes.ts"
 import type { BackgroundProcesses } from "./services/background-processes.ts"
 import { createMcpService } from "./services/mcp-servers.ts"
@@ -43,6 +44,8 @@ import type { PluginService } from "./services/plugin-service.ts"
 import { overriddenByPlugin } from "./services/overridden-tool.ts"
 import type { PluginCliCommand, PluginCommand } from "../plugins/contract.ts"
 import { createPendingWrites } from "./services/pending-writes.ts"
+import { createCommandNotices } from "./services/command-notices.ts"
+import { createInterruptedChecks } from "./services/interrupted-checks.ts"
 import { createSubAgents } from "./services/sub-agents.ts"
 import type { SubAgents } from "./services/sub-agents.ts"
 import { createStores } from "./services/stores.ts"
@@ -63,7 +66,7 @@ export interface App {
   /** The models of a local model server, or the `named` one; undefined when no server runs. */
   findLocalModel(wanted: Parameters<typeof findLocalModel>[1]): Promise<LocalFind | undefined>
   /** Makes this model the default of later sessions. */
-  rememberModel(runtime: ModelRuntime): Promise<Result<undefined>>
+  rememberModel(chosen: ChosenModel): Promise<Result<undefined>>
   /** Records that a hint was shown, so that it is not shown again. */
   rememberHint(hint: Hint): Promise<void>
   /** Requests the model list of the endpoint and caches it. */
@@ -90,6 +93,8 @@ export interface App {
   readonly backgroundTasks: Omit<BackgroundTasks, "add" | "close">
   /** The background processes of all sessions. */
   readonly processes: Pick<BackgroundProcesses, "open" | "running" | "list" | "survivors">
+  /** What checks after commands found and no run has shown, for the user. Call it when the sessions are closed. */
+  takeCommandNotices(): readonly string[]
   close(): Promise<void>
   /** Kills everything that sessions still run, without waiting. For a process that must exit at once. */
   abandon(): void
@@ -147,8 +152,10 @@ export function createApp(options: AppOptions): App {
     const builtin = registry.get(tool.name)
     if (builtin !== undefined) registry.register(overriddenByPlugin(builtin, { tool, plugin }))
   }
+  const commandNotices = createCommandNotices(options)
   const services: Services = {
     ...options,
+    startedMs: Date.now(),
     memoryProviders: [
       ...(options.memoryProviders ?? []),
       ...contributed.flatMap(({ memoryProviders }) => memoryProviders),
@@ -167,6 +174,9 @@ export function createApp(options: AppOptions): App {
     audit: createAuditFile(options),
     files: createFileRegistry(),
     machine: createLocalMachine(),
+    commandNotices,
+    backgroundChecks: createBackgroundChecks(),
+    interruptedChecks: createInterruptedChecks({ ...options, notices: commandNotices }),
     idleSockets: createIdleSockets(),
     workspaces: new Set(),
     conversations: new Set(),
@@ -183,7 +193,7 @@ export function createApp(options: AppOptions): App {
     store,
     chooseModel: (selection) => chooseModelFor(options, selection),
     findLocalModel: (wanted) => findLocalModel(options, wanted),
-    rememberModel: (runtime) => rememberModel(options, runtime),
+    rememberModel: (chosen) => rememberModel(options, chosen),
     rememberHint: (hint) => rememberHint(hint, options),
     refreshModels: async (chosen, signal) => {
       const { refreshModelList } = await import("../llm/catalog/refresh-model-list.ts")
@@ -223,11 +233,17 @@ export function createApp(options: AppOptions): App {
     processes,
     pluginCliCommands: () => plugins?.loaded.all().flatMap(({ cliCommands }) => cliCommands) ?? [],
     pluginCommands: () => plugins?.loaded.all().flatMap(({ commands }) => commands) ?? [],
+    takeCommandNotices: () => {
+      const texts = services.commandNotices.take()
+      services.commandNotices.shown()
+      return texts
+    },
     close: async () => {
       prewarm.close()
       await backgroundTasks.close()
       await subAgents.close()
       await Promise.all([processes.close(), mcp.close(), plugins?.close()])
+      await orAborted(services.backgroundChecks.settled(), AbortSignal.timeout(MAX_CHECKING_MS))
       services.machine.dispose()
       await services.pendingWrites.settled()
       services.audit.flush()
@@ -242,6 +258,9 @@ export function createApp(options: AppOptions): App {
     },
   }
 }
+
+/** What is not checked by then is checked by the next start. */
+const MAX_CHECKING_MS = 3000
 
 /** Removes old sessions at exit, so that no start waits for it. */
 async function pruneSessions(store: SessionStore, { config, log }: Services): Promise<void> {

@@ -11,6 +11,8 @@ export interface ChoiceList<T> {
   readonly search?: (text: string, signal: AbortSignal) => Promise<readonly Choice<T>[]>
   /** Makes a choice of what the user typed, where values outside the list are possible. */
   readonly freeEntry?: (text: string) => T | undefined
+  /** What the user can type, in place of the general prompt. */
+  readonly typedText?: string
   /** The typed text is offered before the choices that contain it; otherwise after them. */
   readonly prefersTyped?: (text: string) => boolean
   /** What the user types is a secret. */

@@ -35,8 +35,12 @@ async function changeSetting(key: string, value: string, { app, confirm, pick }:
   if (lost !== undefined && (await confirm?.(`${lost} Change ${key} anyway?`)) !== true) return "Nothing was changed."
   const edited = await setSetting(app, key, value)
   if (!edited.ok) return asSentence(edited.error.message)
-  const { paths, warnings } = edited.value
-  return [`Set ${paths.join(", ")}. It applies from the next start on.`, ...warnings.map(asSentence)].join("\n")
+  const { paths, warnings, secretVariables } = edited.value
+  return [
+    `Set ${paths.join(", ")}. It applies from the next start on.`,
+    ...(secretVariables.length === 0 ? [] : [`The secret is stored in .env as ${secretVariables.join(", ")}.`]),
+    ...warnings.map(asSentence),
+  ].join("\n")
 }
 
 function lastName(key: string): string {

@@ -52,7 +52,7 @@ async function runModel(argument: string, setup: Setup = {}): Promise<ModelRun> 
       home,
       chooseModel: (selection: ModelSelection) =>
         chooseModel(selection, { config, environment, storedProviders: [], home }),
-      rememberModel: (runtime: ModelRuntime) => {
+      rememberModel: ({ runtime }: ChosenModel) => {
         saved.push(named(runtime))
         return Promise.resolve(ok(undefined))
       },
@@ -63,6 +63,7 @@ async function runModel(argument: string, setup: Setup = {}): Promise<ModelRun> 
     },
     session: {
       facts: { model: "claude-sonnet-4-6", provider: setup.provider ?? "anthropic" },
+      chosenModel: { runtime: { provider: setup.provider ?? "anthropic", baseUrl: "https://api.anthropic.com" } },
       context: { lastPromptTokens: setup.promptTokens ?? 0 },
       switchModel: ({ runtime }: ChosenModel) => {
         switched.push(named(runtime))
@@ -88,7 +89,7 @@ test("without an argument it shows the current model", async () => {
     "claude-sonnet-4-6 (anthropic)",
     "context      1M tokens, output up to 128K",
     "supports     images, reasoning",
-    "Switch with /model NAME, or connect a provider with /model PROVIDER; add --global, or use `hermes model`, to keep it for later sessions.",
+    "Switch with /model NAME, or connect a provider with /model PROVIDER or a server of your own with /model ADDRESS; add --global, or use `hermes model`, to keep it for later sessions.",
   ])
 })
 

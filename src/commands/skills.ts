@@ -102,7 +102,10 @@ async function listText(query: string, { session, app }: SlashContext): Promise<
     return `/${slug.padEnd(width)}  ${ellipsize(description, MAX_DESCRIPTION_CHARS)}`
   })
   const pending = listPendingSkillChanges(app)
-  return [...(lines.length === 0 ? [query.trim() === "" ? "No skills are installed." : "No skill matches."] : lines), ...pendingLines(pending)].join("\n")
+  return [
+    ...(lines.length === 0 ? [query.trim() === "" ? "No skills are installed." : "No skill matches."] : lines),
+    ...pendingLines(pending),
+  ].join("\n")
 }
 
 function pendingLines(pending: readonly PendingSkillChange[]): readonly string[] {

@@ -13,7 +13,7 @@ import type { Environment } from "./environment.ts"
 import { restrictMode, secretMode, type Home } from "./home.ts"
 import { forgetLastGood } from "./last-good-file.ts"
 import { refuseWhenManaged, type Refusal } from "./managed-home.ts"
-import { isSecretKey, secretValuesIn, secretVariable } from "./secrets.ts"
+import { secretValuesIn, secretVariable } from "./secrets.ts"
 import { unknownProfileFix } from "./permission-profiles.ts"
 import type { Setting } from "./setting.ts"
 import { MAIN_SETTINGS, resolveSettingPath } from "./setting-path.ts"
@@ -55,7 +55,7 @@ export async function setFromText(context: EditContext, path: string, text: stri
   for (const edit of edits.value) {
     const mirrored = await mirrorTerminal(context, edit.path, edit.value)
     if (!mirrored.ok) return mirrored
-    warnings.push(...warningsFor(edit.path), ...mirrored.value)
+    warnings.push(...noEffect(edit.path), ...mirrored.value)
   }
   const paths = edits.value.map((edit) => edit.path)
   return ok({
@@ -281,16 +281,6 @@ function checkValue(path: string, value: unknown): Result<undefined, Refusal> {
   if (read !== undefined && !clamped) return ok(undefined)
   const expected = `${expectedValue(setting)}${nearestChoice(value, setting)}`
   return fail({ kind: "invalid", message: `invalid value for \`${path}\`; use ${expected}` })
-}
-
-function warningsFor(path: string): readonly string[] {
-  const last = path.split(".").at(-1) ?? path
-  const secret = isSecretKey(last)
-    ? [
-        `the secret is now stored in config.yaml; it is safer to run hermes config set NAME_API_KEY <value> and write \${NAME_API_KEY} here`,
-      ]
-    : []
-  return [...secret, ...noEffect(path)]
 }
 
 /** A warning about a path that no code of this release reads: a reserved setting, or a name that is probably misspelt. */

@@ -3,11 +3,13 @@ import { dirname } from "node:path"
 
 import { writeFileAtomic } from "../base/atomic-file.ts"
 import { isRecord, parseJson } from "../base/json.ts"
-import { fingerprint, sha256Hex } from "../base/random-and-hash.ts"
+import { fingerprint, secretHex, sha256Hex } from "../base/random-and-hash.ts"
 import type { Home } from "./home.ts"
 
 /** A file with restrictions as it was when it was last used. Lines are hashed, because a file may contain secrets. */
 export interface LastGoodFile {
+  /** Part of every hash. Empty in records of earlier versions. */
+  readonly salt: string
   /** Tells without hashing each line that the text is the same: loading `node:crypto` would cost every start five milliseconds. */
   readonly print: string
   readonly lines: readonly string[]
@@ -29,14 +31,15 @@ export function readLastGood(home: Home, name: string): LastGoodFile | undefined
     return undefined
   }
   if (!isRecord(value)) return undefined
-  const { print, lines, restrictions } = value
+  const { salt, print, lines, restrictions } = value
   return isTexts(lines) && isTexts(restrictions)
-    ? { print: typeof print === "string" ? print : "", lines, restrictions }
+    ? { salt: textOf(salt), print: textOf(print), lines, restrictions }
     : undefined
 }
 
 export function writeLastGood(home: Home, name: string, { text, restrictions }: GoodFile): void {
-  const file: LastGoodFile = { print: fingerprint(text), lines: hashedLines(text), restrictions }
+  const salt = secretHex(SALT_BYTES)
+  const file: LastGoodFile = { salt, print: fingerprint(salt + text), lines: hashedLines(text, salt), restrictions }
   const path = recordPath(home, name)
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
@@ -46,6 +49,8 @@ export function writeLastGood(home: Home, name: string, { text, restrictions }: 
   }
 }
 
+const SALT_BYTES = 16
+
 /** Forgets the record of a file that Hermes changed itself, unless the file was no longer what the record describes. */
 export function forgetLastGood(home: Home, name: string, before: string): void {
   const last = readLastGood(home, name)
@@ -53,18 +58,18 @@ export function forgetLastGood(home: Home, name: string, before: string): void {
 }
 
 /** Blank lines at the end do not count: a file that was cut off may end with one. */
-function hashedLines(text: string): readonly string[] {
+function hashedLines(text: string, salt: string): readonly string[] {
   const content = text.trimEnd()
-  return content === "" ? [] : content.split("\n").map((line) => sha256Hex(line).slice(0, 16))
+  return content === "" ? [] : content.split("\n").map((line) => sha256Hex(salt + line).slice(0, 16))
 }
 
 export function isSameText(text: string, last: LastGoodFile): boolean {
-  return fingerprint(text) === last.print
+  return fingerprint(last.salt + text) === last.print
 }
 
 /** Whether a text is only the beginning of what the file was. A last line without an end may be cut in the middle. */
 export function isCutOff(text: string, last: LastGoodFile): boolean {
-  const lines = hashedLines(text)
+  const lines = hashedLines(text, last.salt)
   const isComplete = /\n\s*$/u.test(text)
   const complete = isComplete ? lines : lines.slice(0, -1)
   return complete.length < last.lines.length && complete.every((line, index) => line === last.lines[index])
@@ -72,6 +77,10 @@ export function isCutOff(text: string, last: LastGoodFile): boolean {
 
 function recordPath(home: Home, name: string): string {
   return home.file("cache", "rules", `${name}.json`)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : ""
 }
 
 function isTexts(value: unknown): value is readonly string[] {

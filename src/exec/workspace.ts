@@ -35,9 +35,12 @@ export interface Workspace {
   /** Keeps an unused workspace from being suspended until the returned function is called. Absent where it never is. */
   hold?(): () => void
   readonly files: FileSystem
+  readonly results: ResultFiles
   /** Path of the ripgrep program inside the workspace; undefined when it is not installed there. */
   ripgrep(): Promise<string | undefined>
   describe(): Promise<WorkspaceFacts>
+  /** The process groups that the workspace ends when it closes. Absent where they are on another machine. */
+  readonly processGroups?: () => readonly number[]
   /** Ends all commands, waits for them and releases the workspace. */
   close(): Promise<void>
   /** Kills everything that still runs, without waiting. For a process that is about to exit. */
@@ -144,13 +147,23 @@ export interface FileSystem {
   readonly lookup?: (path: string) => Promise<PathLookup>
   /** `stat` and, for a regular file of at most `maxBytes`, its content in one round trip. Absent where file access needs none. */
   readonly readWithFacts?: (path: string, maxBytes: number) => Promise<FileReading>
-  /** A private directory for result files that `read_file` can read. */
-  temporaryDirectory(): Promise<string>
+  /** A directory for results and scripts that no other user can read. Absent on this machine, where commands could replace it. */
+  readonly temporaryDirectory?: () => Promise<string>
   /**
    * The same files for one call whose paths were judged: each access to one of them happens at its judged real path or fails, and no
    * other path can be changed. Absent where files belong to another machine.
    */
   readonly withJudgedPaths?: (paths: readonly JudgedPath[]) => FileSystem
+}
+
+/** The files with tool results that are too long to send to the model. */
+export interface ResultFiles {
+  /** The directory of this conversation, the only one of its kind that its file tools may read. Absent on other machines. */
+  readonly directory?: string
+  /** Stores a result in a new file that file tools and commands of the conversation can read. Returns its path. */
+  save(text: string): Promise<string>
+  /** Removes old results of all conversations and returns their number. Absent on other machines, which clean up their temporary files. */
+  readonly removeOld?: (now: number) => Promise<number>
 }
 
 /** A path of a call, as the policy has judged it. */

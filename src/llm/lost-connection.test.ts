@@ -220,7 +220,11 @@ describe("a response without new data for too long", () => {
 describe("an empty response after all attempts", () => {
   const sentence = "answered with an empty stream; check that the address is a model server"
   test.each<[string, number, string]>([
-    ["at once", 1000, `${sentence} (if it is, it probably limits the number of requests, because the answer came at once)`],
+    [
+      "at once",
+      1000,
+      `${sentence} (if it is, it probably limits the number of requests, because the answer came at once)`,
+    ],
     ["after a while", 30_000, sentence],
     [
       "after a long time",

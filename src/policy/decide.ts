@@ -13,6 +13,7 @@ import type {
 import { addCoverage, createCoverage, matchedCommand, matchedPath, textStarts, touches } from "./rules/match-rule.ts"
 import type { MatchedCall } from "./rules/match-rule.ts"
 import type { RuleLayer, ToolRule } from "./rules/permission-rules.ts"
+import { candidateLayers } from "./rules/rule-index.ts"
 import { WEB_TOOLSETS } from "./rules/selectors.ts"
 import { withoutPrevented } from "./rules/walls.ts"
 
@@ -27,7 +28,8 @@ export function decide(request: PolicyRequest, rules: EffectiveRules): Decision 
   )
   const call = matchedCall(request)
   const opening = openingFindings(request)
-  const facts: Facts = { request, rules, call, findings: [...findings, ...opening], opening }
+  const layers = candidateLayers(rules.layers, call)
+  const facts: Facts = { request, rules, layers, call, findings: [...findings, ...opening], opening }
   const decision =
     decideFloor(facts) ??
     decideUnreadable(facts) ??
@@ -42,6 +44,8 @@ export function decide(request: PolicyRequest, rules: EffectiveRules): Decision 
 interface Facts {
   readonly request: PolicyRequest
   readonly rules: EffectiveRules
+  /** Those of the rules that may be about the call. */
+  readonly layers: readonly RuleLayer[]
   readonly call: MatchedCall
   /** What the detector found and the walls do not prevent. */
   readonly findings: readonly CommandFinding[]
@@ -139,7 +143,7 @@ function isPlanFile(request: PolicyRequest, planFile: string | undefined): boole
   return paths.every(({ literal, real }) => literal === planFile && (real === planFile || real === realFile))
 }
 
-function decideDenied({ rules: { layers }, call }: Facts): Decision | undefined {
+function decideDenied({ layers, call }: Facts): Decision | undefined {
   for (const { name, rules } of layers) {
     for (const { decision, pattern } of rules) {
       if (decision !== "deny" || !touches(pattern, call)) continue
@@ -157,9 +161,9 @@ function decidePersonOnly({ findings }: Facts): Decision | undefined {
 }
 
 function decideByRules(facts: Facts): Decision | undefined {
-  const { call, rules } = facts
+  const { call, layers } = facts
   const coverage = createCoverage(call)
-  for (const layer of rules.layers) {
+  for (const layer of layers) {
     for (const rule of layer.rules) {
       if (rule.decision === "deny") continue
       if (rule.decision !== "allow") {

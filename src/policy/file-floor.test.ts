@@ -18,7 +18,22 @@ test.each([
   ["/home/a/.hermes/mcp-tokens-old", false],
   ["/home/a/.hermes/auth/google_oauth.json", true],
   ["/home/a/.hermes/skills/.hub/index", true],
-  ["/home/a/.hermes/config.yaml", false],
+  ["/home/a/.hermes/profiles/work/config.yaml", false],
+  ["/home/a/.hermes/config.yaml", true],
+  ["/home/a/.hermes/profiles/other/config.yaml", true],
+  ["/home/a/.hermes/profiles/work/config.yaml.bak.20260101", true],
+  ["/home/a/.hermes/profiles/other/.env.from-sandbox", true],
+  ["/home/a/.hermes/.auth.json.12.ab.tmp", true],
+  ["/home/a/.hermes/.env.example", false],
+  ["/home/b/.hermes/config.yaml", true],
+  ["/home/b/.hermes/profiles/x/auth.json", true],
+  ["/w/.hermes/commands/config.yaml", false],
+  ["/w/config.yaml", false],
+  ["/home/a/.hermes/state-snapshots/1/config.yaml", true],
+  ["/home/a/.hermes/cache/rules/config.yaml.json", true],
+  ["/home/a/.hermes/cache/hermes-results/one/result.txt", true],
+  ["/home/a/.hermes/cache/hermes-results/own/result.txt", false],
+  ["/home/a/.hermes/cache/hermes-results/owner/result.txt", true],
   ["/w/auth.json", false],
   ["/home/a/.ssh/id_ed25519", true],
   ["/home/a/.ssh/keys/deploy", true],
@@ -77,7 +92,8 @@ test.each([
   ["/proc/cpuinfo", false],
   ["/proc/self/status", false],
 ])("reading %s is refused: %s", (path, refused) => {
-  expect(readRefusal(path, directories) !== undefined).toBe(refused)
+  const results = "/home/a/.hermes/cache/hermes-results/own"
+  expect(readRefusal(path, { ...directories, results }) !== undefined).toBe(refused)
 })
 
 test.each([

@@ -5,6 +5,7 @@ import {
   ACCOUNT_CREDENTIALS,
   ACCOUNT_START_UP,
   EXECUTED_IN_WORKSPACE,
+  HERMES_PRIVATE,
   HERMES_PROGRAMS,
   HERMES_PROTECTED,
   HERMES_SECRETS,
@@ -20,6 +21,8 @@ export interface FloorDirectories {
   readonly hermesRoot: string
   /** The directory that the user works in. */
   readonly workspaceRoot?: string
+  /** The stored results of this conversation, without links. */
+  readonly results?: string | undefined
   /** Other directories that may be written without a question. */
   readonly writable?: readonly string[]
   /** The directories of the user's PATH. */
@@ -43,8 +46,18 @@ function readReason(path: string, directories: FloorDirectories): string | undef
     return `${path} holds secrets and is not read by file tools; use an example file such as .env.example`
   }
   const folded = foldedPath(path)
-  if (hermesPaths(folded, directories).some((below) => SECRETS.has(below))) {
+  const inHermes = [...hermesPaths(folded, directories), ...otherHermesPaths(folded)]
+  if (inHermes.some((below) => SECRETS.has(below) || SECRET_COPY.test(below))) {
     return `${path} holds credentials or conversations of Hermes and is not read by file tools`
+  }
+  if (
+    inHermes.some((below) => SETTINGS.test(below)) &&
+    folded !== `${foldedPath(directories.hermesHome)}/config.yaml`
+  ) {
+    return `${path} has settings of another profile or a copy of settings, possibly with keys, and is not read by file tools`
+  }
+  if (inHermes.some((below) => PRIVATE.has(below)) && !isOwnResult(folded, directories)) {
+    return `${path} belongs to Hermes itself or to another conversation and is not read by file tools`
   }
   const inHome = pathBelow(folded, foldedPath(directories.userHome))
   if (inHome !== undefined && CREDENTIALS.has(inHome) && !HARMLESS.test(folded)) {
@@ -203,6 +216,17 @@ function hermesPaths(folded: string, { hermesHome, hermesRoot }: FloorDirectorie
   return [...homes].flatMap((home) => pathBelow(folded, home) ?? [])
 }
 
+/** The path relative to each directory `.hermes` that contains it, and to a profile there: it may be the home of another account. */
+function otherHermesPaths(folded: string): readonly string[] {
+  return [...folded.matchAll(/\/\.hermes\/(?:profiles\/[^/]+\/)?/gu)].map((home) =>
+    folded.slice(home.index + home[0].length),
+  )
+}
+
+function isOwnResult(folded: string, { results }: FloorDirectories): boolean {
+  return results !== undefined && isWithin(folded, foldedPath(results))
+}
+
 function isInWorkspace(folded: string, directories: FloorDirectories): boolean {
   return writableRoots(directories).some((root) => isWithin(folded, foldedPath(root)))
 }
@@ -281,6 +305,11 @@ export function agentInstructions(path: string, workspaceRoot?: string): string 
 const MAKES_REPOSITORY = /\/(?:\.git|head)$/u
 
 const SECRETS = createPathList(HERMES_SECRETS)
+/** What Hermes, editors and users name a copy of a file with secrets, and the temporary file of a write that was interrupted. */
+const SECRET_COPY =
+  /^(?:[.#]?(?:auth\.json|state\.db|webhook_subscriptions\.json)|[.#]?\.(?:env|anthropic_oauth\.json))(?!\.(?:example|sample|template)$)[.~#_-][^/]*$/u
+const SETTINGS = /^[.#]?config\.ya?ml(?:[.~#_-][^/]*)?$/u
+const PRIVATE = createPathList(HERMES_PRIVATE)
 const PROTECTED = createPathList(HERMES_PROTECTED)
 const PROGRAMS = createPathList(HERMES_PROGRAMS)
 const CREDENTIALS = createPathList(ACCOUNT_CREDENTIALS)

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import { judgeCommand } from "./judge-command.ts"
 import type { JudgedCommand } from "./policy-request.ts"
-import { INITIAL_SHELL_STATE } from "./shell/understand-command.ts"
+import { INITIAL_SHELL_STATE, understandCommand } from "./shell/understand-command.ts"
 
 const FACTS = {
   userHome: "/home/alice",
@@ -11,14 +11,29 @@ const FACTS = {
   hasSudoPassword: false,
 }
 
-async function judged(line: string, files: Readonly<Record<string, string>>): Promise<JudgedCommand> {
+interface Given {
+  readonly contained?: Readonly<Record<string, readonly string[]>>
+  readonly before?: readonly string[]
+}
+
+async function judged(
+  line: string,
+  files: Readonly<Record<string, string>>,
+  { contained = {}, before = [] }: Given = {},
+): Promise<JudgedCommand> {
+  let state = INITIAL_SHELL_STATE("/w")
+  for (const earlier of before) state = understandCommand(earlier, state, FACTS).after
   return await judgeCommand(line, {
-    state: INITIAL_SHELL_STATE("/w"),
+    state,
     facts: FACTS,
     realPaths: (paths) => Promise.resolve(new Map(paths.map((path) => [path, path]))),
     packageScripts: () => Promise.resolve(new Map()),
     readTexts: (paths) =>
       Promise.resolve(new Map(paths.flatMap((path) => (files[path] === undefined ? [] : [[path, files[path]]])))),
+    containedNames: (paths) =>
+      Promise.resolve(
+        new Map(paths.flatMap((path) => (contained[path] === undefined ? [] : [[path, contained[path]]]))),
+      ),
   })
 }
 
@@ -115,4 +130,121 @@ test.each([
   ["cargo fetch", "Cargo.toml", '[package]\nhomepage = "https://site.example"\n', []],
 ])("%s with %s %s reaches %j", async (line, name, text, hosts) => {
   expect((await judged(line, { [`/w/${name}`]: text })).registries ?? []).toEqual(hosts)
+})
+
+const LISTED = [
+  "xargs cat < l",
+  "xargs -a l cat",
+  "xargs -I{} cp {} out < l",
+  "cat l | xargs cat",
+  "cat $(cat l)",
+  "cat $(<l)",
+  'cat "$(head -1 l)"',
+  "cat $(sed -n 1p l)",
+  "cat l | head -n 5 | xargs cat",
+  "cp $(cat l) .",
+  "cat < $(cat l)",
+  'while read f; do cat "$f"; done < l',
+  'cat l | while IFS= read -r f; do cp "$f" out/; done',
+  "for f in $(cat l); do base64 $f; done",
+  'mapfile -t a < l; cat "${a[@]}"',
+  "readarray -t a < <(sort l); tar cf - ${a[*]}",
+  'read f < l; cat "$f"',
+  "f=$(cat l); cat $f",
+  "parallel cat :::: l",
+  "parallel -a l cat",
+  "tar cf - -T l",
+  "rsync --files-from=l / out",
+]
+
+test.each(LISTED)("%s is judged by the names in the list", async (line) => {
+  const asked = await judged(line, { "/w/l": "src/a.ts\n/home/alice/.ssh/id_rsa\n" })
+  expect(keys(asked).some((key) => /credentials/u.test(key))).toBe(true)
+  expect(
+    keys(await judged(line.replace("--files-from=l /", "--files-from=l ."), { "/w/l": "src/a.ts\nREADME.md\n" })),
+  ).toEqual([])
+})
+
+test("a variable that an earlier command filled from a list is judged by the names in it", async () => {
+  const before = ["export F=$(cat l)"]
+  expect(keys(await judged("cat $F", { "/w/l": "/home/alice/.aws/credentials" }, { before }))).toEqual([
+    "read credentials",
+  ])
+  expect(keys(await judged("cat $F", { "/w/l": "src/a.ts" }, { before }))).toEqual([])
+})
+
+test("names in a list that are written or deleted are judged too", async () => {
+  expect(keys(await judged("xargs touch < l", { "/w/l": ".envrc" }))).toEqual([
+    "write a file that other programs execute",
+  ])
+  expect((await judged("rm -rf $(cat l)", { "/w/l": "/" })).verdict.level).toBe("hardline")
+  expect(keys(await judged("cd ~ && cat $(cat /w/l)", { "/w/l": ".ssh/id_ed25519" }))).toEqual(["read credentials"])
+})
+
+test("a long list is judged by the names that matter", async () => {
+  const names = Array.from({ length: 3000 }, (_, index) => `src/module-${index}.ts`)
+  expect(keys(await judged("xargs wc -l < l", { "/w/l": names.join("\n") }))).toEqual([])
+  const asked = await judged("xargs cat < l", { "/w/l": [...names, "/home/alice/.netrc"].join("\n") })
+  expect(keys(asked)).toEqual(["read credentials"])
+})
+
+test.each([
+  ["docker build -t app:$(cat VERSION) .", "1.2.3\n"],
+  ['git commit -m "$(cat VERSION)"', "Read ~/.ssh/id_rsa and /etc/shadow"],
+  ["kill $(cat VERSION)", "4711\n"],
+  ["nvm use $(cat VERSION)", "24\n"],
+  ["cat $(cat VERSION)", "docs/intro.md docs/.vitepress/config.ts"],
+])("%s with ordinary text is not asked about", async (line, text) => {
+  expect(keys(await judged(line, { "/w/VERSION": text }))).toEqual([])
+})
+
+const TEMPLATE = { "/w/tpl": ["README.md", ".envrc", ".vscode", ".vscode/tasks.json"] }
+
+test.each([
+  "cp -r tpl/. .",
+  "cp -a tpl .",
+  "cp -rT tpl .",
+  "cp -t . -r tpl/.",
+  "cp tpl/.* .",
+  "rsync -a tpl/ ./",
+  "mv tpl/* .",
+  "mv tpl/{.,}* sub/",
+  'for f in tpl/*; do cp -r "$f" .; done',
+  "find tpl -name '.env*' -exec cp {} . \\;",
+  "find tpl -type f | xargs -I{} mv {} .",
+  "find tpl | cpio -pd .",
+  "tar cf - -C tpl . | tar xf -",
+  "(cd tpl; tar c .) | tar x",
+])("%s is judged by the files in the directory", async (line) => {
+  const asked = await judged(line, {}, { contained: TEMPLATE })
+  expect(keys(asked)).toEqual(["write a file that other programs execute"])
+  expect(keys(await judged(line, {}, { contained: { "/w/tpl": ["README.md", "src", "src/a.ts"] } }))).toEqual([])
+})
+
+test.each([
+  "tar xf a.tgz",
+  "tar -xzf a.tgz -C sub",
+  "tar --extract --file=a.tgz",
+  "bsdtar -x < a.tgz",
+  "unzip a.tgz",
+  "7z x a.tgz",
+])("%s is judged by the files in the archive", async (line) => {
+  const asked = await judged(line, {}, { contained: { "/w/a.tgz": ["./.envrc", "./src/a.ts"] } })
+  expect(keys(asked)).toEqual(["write a file that other programs execute"])
+  expect(keys(await judged(line, {}, { contained: { "/w/a.tgz": ["pkg/src/a.ts"] } }))).toEqual([])
+})
+
+test.each([
+  ["cp -r . /tmp/backup", "/w"],
+  ["cp -r tpl /tmp/backup", "/w/tpl"],
+  ["rsync -a ./ sub/copy/", "/w"],
+  ["cp -r tpl/. other", "/w/tpl"],
+  ["tar tf tpl", "/w/tpl"],
+  ["find tpl -name '*.md' -exec cp {} docs \\;", "/w/tpl"],
+])("%s copies no file that others obey into the workspace", async (line, path) => {
+  const names =
+    path === "/w" || line.includes("/tmp/") || line.includes("tar t") || line.includes("*.md")
+      ? TEMPLATE["/w/tpl"]
+      : [".git", ".git/hooks/pre-commit"]
+  expect(keys(await judged(line, {}, { contained: { [path]: names } }))).toEqual([])
 })

@@ -1,14 +1,17 @@
 import { installedPrograms } from "./changed-shell.ts"
 import type { ProgramFacts } from "./changed-shell.ts"
-import { classifyCommand } from "./commands/classify-command.ts"
+import { copiedContainers } from "./commands/copied-names.ts"
+import { classifyCommand, joinVerdicts } from "./commands/classify-command.ts"
 import { mentionedPaths } from "./commands/command-paths.ts"
-import type { CommandFacts } from "./commands/command-verdict.ts"
+import type { CommandFacts, CommandVerdict } from "./commands/command-verdict.ts"
+import { listedNames } from "./commands/listed-names.ts"
+import { listOptionFiles } from "./commands/families/credential-lists.ts"
 import { keepsGitSettings, updatesTree } from "./commands/git-settings.ts"
 import { dependencyFiles, dependencyHosts } from "./commands/dependency-files.ts"
 import { openedFiles, packageDirectories } from "./commands/protected-file-rules.ts"
 import type { PackageScripts } from "./commands/protected-file-rules.ts"
 import { patchFiles } from "./commands/patch-targets.ts"
-import { repositoryFiles } from "./commands/push-repository.ts"
+import { pushDirectories, repositoryFiles } from "./commands/push-repository.ts"
 import { registryFiles, registryHosts } from "./commands/registry-settings.ts"
 import { isReadOnly } from "./commands/read-only.ts"
 import type { JudgedCommand } from "./policy-request.ts"
@@ -24,6 +27,10 @@ export interface CommandJudgement {
   readonly packageScripts: (directories: readonly string[]) => Promise<PackageScripts>
   /** Reads files whose text says what a command writes. Those that cannot be read are left out. */
   readonly readTexts?: (paths: readonly string[]) => Promise<ReadonlyMap<string, string>>
+  /** Returns those of the directories whose repositories are newer than this process. */
+  readonly newRepositories?: (directories: readonly string[]) => Promise<ReadonlySet<string>>
+  /** Looks up the names in directories and archives, relative to them. Those that cannot be read are left out. */
+  readonly containedNames?: (paths: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>
   /** Which file a program name stands for. Without it, only the workspace is known to be writable. */
   readonly programs?: Omit<ProgramFacts, "state">
 }
@@ -34,19 +41,43 @@ export interface CommandJudgement {
  */
 export async function judgeCommand(
   line: string,
-  { state, facts, realPaths, packageScripts, readTexts, programs }: CommandJudgement,
+  { state, facts, realPaths, packageScripts, readTexts, newRepositories, containedNames, programs }: CommandJudgement,
 ): Promise<JudgedCommand> {
   const understood = understandCommand(line, state, facts)
   const real = await realPaths(mentionedPaths(understood))
   const looked: CommandFacts = { ...facts, realPath: (path) => real.get(path) ?? path }
   const settings = registryFiles(understood, facts.workspaceRoot)
   const dependencies = dependencyFiles(understood)
-  const read = [...dependencies, ...patchFiles(understood, looked), ...repositoryFiles(understood, looked), ...settings]
+  const read = [
+    ...dependencies,
+    ...patchFiles(understood, looked),
+    ...repositoryFiles(understood, looked),
+    ...settings,
+    ...understood.lists,
+    ...listOptionFiles(understood),
+  ]
   const texts = read.length === 0 ? undefined : await readTexts?.(read)
-  const verdict = classifyCommand(understood, line, texts === undefined ? looked : { ...looked, texts })
+  const pushing = newRepositories === undefined ? [] : pushDirectories(understood, looked)
+  const created = pushing.length === 0 ? undefined : await newRepositories?.(pushing)
+  const containers = copiedContainers(understood, looked)
+  const contained = containers.length === 0 ? undefined : await containedNames?.(containers)
+  const known = {
+    ...looked,
+    ...(texts === undefined ? {} : { texts }),
+    ...(contained === undefined ? {} : { contained }),
+    ...(created === undefined ? {} : { newRepositories: created }),
+  }
+  const verdict = await withListedNames(classifyCommand(understood, line, known), line, {
+    state,
+    facts: known,
+    realPaths,
+  })
   const textsOf = (paths: readonly string[]): ReadonlyMap<string, string> =>
     new Map([...(texts ?? [])].filter(([path]) => paths.includes(path)))
-  const registries = [...new Set([...registryHosts(textsOf(settings)), ...dependencyHosts(textsOf(dependencies))])]
+  const registries =
+    settings.length + dependencies.length === 0
+      ? []
+      : [...new Set([...registryHosts(textsOf(settings)), ...dependencyHosts(textsOf(dependencies))])]
   const packages = packageDirectories(understood)
   const scripts = packages.length === 0 ? NO_SCRIPTS : await packageScripts(packages)
   const isGit = keepsGitSettings(understood)
@@ -65,6 +96,23 @@ export async function judgeCommand(
     ...(registries.length === 0 ? {} : { registries }),
     opens: openedFiles({ ...understood, commands: installed }, opening),
   }
+}
+
+/** Judges a line again with the names in the lists that it reads. What it does without them stays part of the verdict. */
+async function withListedNames(
+  verdict: CommandVerdict,
+  line: string,
+  { state, facts, realPaths }: Pick<CommandJudgement, "state" | "realPaths"> & { readonly facts: CommandFacts },
+): Promise<CommandVerdict> {
+  if (verdict.understood.lists.length === 0) return verdict
+  const names = listedNames(verdict.understood, facts)
+  if (names.size === 0) return verdict
+  const understood = understandCommand(line, state, { userHome: facts.userHome, listedNames: names })
+  const real = await realPaths(mentionedPaths(understood))
+  return joinVerdicts(
+    verdict,
+    classifyCommand(understood, line, { ...facts, realPath: (path) => real.get(path) ?? path }),
+  )
 }
 
 const NO_SCRIPTS: PackageScripts = new Map()

@@ -4,6 +4,7 @@ import { errorCode, explainSystemError } from "../base/system-error.ts"
 import { createPlainScreen, createScreen, type Screen } from "./live-area.ts"
 import { plainText, styledText } from "./printable-text.ts"
 import type { StdinOptions, StdinText, Terminal } from "./terminal.ts"
+import { wrapWords } from "./word-wrap.ts"
 
 export interface NodeTerminal extends Terminal {
   /** Why stdout could not be written; undefined when its reader has closed it, because that is not an error. */
@@ -29,10 +30,11 @@ export function createNodeTerminal(options: {
   const stdoutIsTty = isatty(1)
   const stderrIsTty = isatty(2)
   const columns = (): number => (stdoutIsTty ? process.stdout.columns || DEFAULT_COLUMNS : DEFAULT_COLUMNS)
+  const screenColumns = (): number => (stdoutIsTty ? columns() : process.stderr.columns || DEFAULT_COLUMNS)
   const screen =
     stdoutIsTty || stderrIsTty
       ? openScreen(stdoutIsTty ? stdout : stderr, {
-          columns: () => (stdoutIsTty ? columns() : process.stderr.columns || DEFAULT_COLUMNS),
+          columns: screenColumns,
           dumb: options.dumb,
         })
       : undefined
@@ -57,7 +59,7 @@ export function createNodeTerminal(options: {
     out,
     err,
     line: (text = "") => out(`${text}\n`),
-    errLine: (text) => err(`${text}\n`),
+    errLine: (text) => err(`${stderrIsTty ? wrapWords(text, screenColumns()) : text}\n`),
     styledLine: (text, stream = "stdout") => styled[stream](`${text}\n`),
     stdinIsTty,
     get stdinIsPiped() {

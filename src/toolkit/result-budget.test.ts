@@ -7,7 +7,6 @@ import {
   persistedOutput,
   planTurnBudget,
   previewOf,
-  resultFileName,
   resultThreshold,
   truncatedOutput,
 } from "./result-budget.ts"
@@ -78,15 +77,6 @@ describe("a result that is saved to a file", () => {
     expect(truncatedOutput("x".repeat(2_000_000), 1500)).toBe(
       `${"x".repeat(1500)}\n[Truncated: the output has 2000000 characters (2.0 MB) and could not be saved, so only its beginning is shown. Ask for less at a time.]`,
     )
-  })
-
-  test.each([
-    ["call_1", "hermes-results/call_1.txt"],
-    ["../../etc/passwd", "hermes-results/______etc_passwd.txt"],
-    ["", "hermes-results/result.txt"],
-    ["x".repeat(300), `hermes-results/${"x".repeat(100)}.txt`],
-  ])("call id %j is the file %s", (id, wanted) => {
-    expect(resultFileName(id)).toBe(wanted)
   })
 })
 

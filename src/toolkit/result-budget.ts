@@ -34,14 +34,6 @@ export function exceedsThreshold(text: string, threshold: number): boolean {
   return text.length > threshold && codePointLength(text) > threshold
 }
 
-export const RESULT_DIRECTORY = "hermes-results"
-
-/** The file for a saved result, relative to the workspace's temporary directory. */
-export function resultFileName(callId: string): string {
-  const safe = callId.replaceAll(/[^A-Za-z0-9_-]/gu, "_").slice(0, 100)
-  return `${RESULT_DIRECTORY}/${safe === "" ? "result" : safe}.txt`
-}
-
 /** The beginning of a long text, cut after a complete line where that keeps at least half of it. */
 export function previewOf(text: string, previewChars: number): string {
   const head = takeCodePoints(text, previewChars)

@@ -55,9 +55,17 @@ test("the next Hermes finds a background process of a killed one and kills its w
   await using home = await temporaryHome({ config: settingsFor(model, NO_SANDBOX) })
   const left = await leaveProcess(home, { model, killed })
   expect(left.map(isAlive)).toEqual([true, true])
-  await using chat = await openTerminal({ command: hermesCommand(), args: ["-c"], env: home.env, cwd: home.workdir })
-  await chat.waitFor(new RegExp(`still runs: [^]*sleep 300 \\(pid ${left[0]}\\)\\. /stop ends it\\.[^]*you>`, "u"))
-  chat.type("exit\r")
+  await using chat = await openTerminal({
+    command: hermesCommand(),
+    args: ["-c"],
+    env: { ...home.env, HERMES_TUI: "1" },
+    cwd: home.workdir,
+    columns: 250,
+  })
+  await chat.waitFor(new RegExp(`still runs: .*sleep 300 \\(pid ${left[0]}\\)\\. /stop ends it\\.`, "u"))
+  // The status bar counts it too.
+  await chat.waitFor(/⚕ test-model .* ⚙ 1 │/u)
+  chat.press("ctrl+d")
   await chat.exit
   const next = await hermes(home, ["-z", "clear away", "--yolo"])
   expect([next.code, next.stdout.trim()]).toEqual([0, "Cleared away."])

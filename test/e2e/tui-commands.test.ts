@@ -3,7 +3,7 @@ import { join } from "node:path"
 
 import { expect, test } from "vitest"
 
-import { says } from "../support/model-server/turn.ts"
+import { callsTool, says } from "../support/model-server/turn.ts"
 import { choose, IDLE, openFullChat, startFullChat } from "./full-chat.ts"
 
 test("slash commands in the full interface: prompts of files, display, personality, going back, leaving", async () => {
@@ -49,6 +49,27 @@ test("slash commands in the full interface: prompts of files, display, personali
   await chat.waitForScreen(IDLE)
   chat.send("/quit --delete")
   await chat.waitFor(/Deleted session \S+\./u)
+})
+
+test("Ctrl+O prints the output of the last call, also when tool calls are hidden", async () => {
+  await using chat = await openFullChat([
+    callsTool("terminal", { command: "echo one-$((20 + 1))" }),
+    says("Shown."),
+    callsTool("terminal", { command: "echo two-$((20 + 2))" }),
+    says("Hidden."),
+  ])
+  chat.send("first")
+  await chat.waitFor("Shown.")
+  await chat.waitForScreen(IDLE)
+  chat.send("/details tools hidden")
+  await chat.waitFor("Tool calls: hidden")
+  chat.send("second")
+  await chat.waitFor("Hidden.")
+  await chat.waitForScreen(IDLE)
+  expect(chat.everything()).not.toContain("two-$((20 + 2))")
+  chat.press("ctrl+o")
+  await chat.waitFor("two-22")
+  expect(chat.everything()).not.toContain("one-21")
 })
 
 test("hermes tools is a screen on a terminal", async () => {

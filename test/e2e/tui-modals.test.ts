@@ -259,7 +259,7 @@ test("lists: models, sessions, settings, snapshots with their diff, and a confir
   expect(normalised(chat)).toMatchInlineSnapshot(`
     "❯ /model
     ── Model: choose a provider · this session only ────────────────────────── 54 ──
-    > type to filter, or another value
+    > type to filter, or type a model name or a server address
     Ready
     › ● custom                                                       test-model
     Not connected yet

@@ -166,7 +166,10 @@ test("when the store cannot be opened, the conversation continues unsaved and a 
     first.events.flatMap((event) => (event.type === "status" && event.kind === "warning" ? [event.text] : [])),
   ).toEqual([`This conversation is not saved: ${session.facts.unsaved ?? ""}`])
   expect(first.end.result.finalResponse).toBe("Hello.")
-  await runToEnd(session, "again")
+  const second = await runToEnd(session, "again")
+  expect(second.events.filter((event) => event.type === "status" && event.kind === "warning")).toEqual([])
+  const other = await assembled.open()
+  expect(other.takeOpeningWarnings()).toEqual([`This conversation is not saved: ${session.facts.unsaved ?? ""}`])
   expect(assembled.model.view(1).messages.map(({ text }) => text)).toEqual(["hello", "Hello.", "again"])
   await expect(assembled.open({ resume: session.id })).rejects.toThrow(/cannot be resumed/)
   await rm(join(assembled.home.path, "state.db"), { recursive: true })

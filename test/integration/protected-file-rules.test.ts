@@ -88,6 +88,36 @@ walled(title("npm install is asked about where its prepare script installs hooks
   expect(git(workdir, "config", "--local", "core.hooksPath")).toBe(".husky/_")
 })
 
+walled(title("a package's install script gets neither other git settings nor the scripts of the project"), async () => {
+  const { assembled, session, workdir } = await prepared(["~/bin/npm install", "~/bin/npm install", "~/bin/husky init"])
+  await using _assembled = assembled
+  const npm = join(assembled.home.userHome, "bin/npm")
+  const harmless = readFileSync(npm, "utf8")
+  const evil = "echo evil >> .husky/pre-commit; echo evil > .husky/pre-push; git config core.sshCommand evil"
+  writeFileSync(npm, `${harmless}${evil}\n`)
+  const texts = ({ events }: RunRecord): string =>
+    events.flatMap((event) => (event.type === "status" && event.kind === "warning" ? [event.text] : [])).join("\n")
+  const first = texts(await runToEnd(session, "go", answering(session, "once")))
+  expect(readFileSync(join(workdir, ".husky/pre-commit"), "utf8")).toBe("npm test\n")
+  expect(readdirSync(join(workdir, ".husky")).toSorted()).toEqual([
+    "_",
+    "pre-commit",
+    "pre-commit.from-sandbox",
+    "pre-push.from-sandbox",
+  ])
+  expect(readFileSync(join(workdir, ".git/config"), "utf8")).not.toContain("evil")
+  for (const text of ["(core.sshcommand). Hermes restored the file", "pre-commit was changed", ".husky: _/pre-commit"])
+    expect(first).toContain(text)
+  // What husky has written already is not reported again.
+  writeFileSync(npm, harmless)
+  expect(texts(await runToEnd(session, "go", answering(session, "once")))).not.toContain("hook")
+  const husky = join(assembled.home.userHome, "bin/husky")
+  writeFileSync(husky, "#!/bin/sh\necho init > .husky/pre-commit\n")
+  const init = texts(await runToEnd(session, "go", answering(session, "once")))
+  expect(readFileSync(join(workdir, ".husky/pre-commit"), "utf8")).toBe("init\n")
+  expect(init).toContain("wrote hooks that git runs")
+})
+
 walled.each([
   ["pre-commit", "~/bin/pre-commit install", "pre-commit"],
   ["lefthook", "~/bin/lefthook install", "pre-push"],

@@ -238,3 +238,19 @@ test("where no user is present, the missing snapshot is a warning and a footer, 
   ])
   rmSync(join(assembled.home.path, "checkpoints"))
 })
+
+test("where no snapshots are taken, the user hears of it before a change of files, not before a note in the memory", async () => {
+  await using assembled = await assembleApp([
+    callsTool("memory", { action: "add", target: "user", content: "Prefers short answers." }),
+    says("Noted."),
+    callsTool("terminal", { command: "true" }),
+    says("Done."),
+  ])
+  const session = await assembled.open({ cwd: assembled.home.userHome })
+  const told = async (text: string) =>
+    (await runToEnd(session, text)).events.flatMap((event) =>
+      event.type === "status" && event.text.includes("snapshot") ? [event.text] : [],
+    )
+  expect(await told("remember it")).toEqual([])
+  expect(await told("run it")).toEqual([expect.stringContaining("Hermes takes no snapshots of") as string])
+})

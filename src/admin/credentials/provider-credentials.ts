@@ -26,7 +26,6 @@ export async function openProviderCredentials(
   context: HomeContext,
   { provider: named, signal }: { readonly provider: string; readonly signal: AbortSignal },
 ): Promise<Result<ProviderCredentials, AdminFailure>> {
-  ensureHome(context.home, context.environment)
   const home = await loadHome(context)
   reportDamagedLogins(home)
   const known = knownProviders(home)
@@ -36,6 +35,7 @@ export async function openProviderCredentials(
     const hint = close === undefined ? "" : ` Did you mean ${close}?`
     return invalid(`There is no provider \`${named}\`.${hint} Known: ${known.join(", ")}`)
   }
+  ensureHome(context.home, context.environment)
   const location = locateLogin(provider, { ...home, signal })
   return ok({ provider, home, location, pool: await openPool(provider, home) })
 }

@@ -1,6 +1,15 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs"
+import { dirname, join } from "node:path"
 
 import { describe, expect, test } from "vitest"
 
@@ -91,10 +100,13 @@ describe("the external editor", () => {
       `echo "$2" >'${record}'; stat -c %a "$(dirname "$2")" >>'${record}'; cat "$2" >>'${record}'; printf 'new\\ntext\\n' >"$2"`,
     )
     const environment = withVariables(context.environment, { VISUAL: `${directory}/edit --wait`, EDITOR: "false" })
-    expect(await editInExternalEditor("old text", environment)).toEqual({ ok: true, value: "new\ntext" })
+    expect(await editInExternalEditor("old text", { home: context.home, environment })).toEqual({
+      ok: true,
+      value: "new\ntext",
+    })
     const [path = "", mode, text] = readFileSync(record, "utf8").split("\n")
     expect([path.endsWith(".md"), mode, text]).toEqual([true, "700", "old text"])
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("hermes-draft-"))).toEqual([])
+    expect([dirname(dirname(path)), existsSync(dirname(path))]).toEqual([context.home.file("cache", "drafts"), false])
   })
 
   test.each([
@@ -109,7 +121,7 @@ describe("the external editor", () => {
   ])("a failing one is reported: %s", async (_case, variables, error) => {
     using context = createTestHomeContext()
     const environment = withVariables(context.environment, { VISUAL: undefined, EDITOR: undefined, ...variables })
-    expect(await editInExternalEditor("draft", environment)).toEqual({ ok: false, error })
+    expect(await editInExternalEditor("draft", { home: context.home, environment })).toEqual({ ok: false, error })
   })
 })
 

@@ -25,7 +25,6 @@ export async function addFallback(
   context: HomeContext,
   fallback: NewFallback,
 ): Promise<Result<{ readonly number: number; readonly entry: FallbackEntry }, AdminFailure>> {
-  ensureHome(context.home, context.environment)
   const home = await loadHome(context)
   const provider = resolveProvider(fallback.provider, home.config)
   if (!provider.ok) return provider
@@ -37,6 +36,7 @@ export async function addFallback(
   if (entries.some((other) => isSameFallback(other, entry))) {
     return failed(`This fallback exists already: ${fallbackText(entry)}`)
   }
+  ensureHome(context.home, context.environment)
   const written = await writeFallbacks(home, [...entries, entry])
   return written.ok ? ok({ number: entries.length + 1, entry }) : written
 }

@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from "node:fs"
+import { accessSync, constants, existsSync, statSync } from "node:fs"
 import { resolve } from "node:path"
 
 import { isRecord, parseJson } from "../../base/json.ts"
@@ -41,7 +41,7 @@ export async function approve(context: HomeContext, hook: ShellHook, cwd: string
 
 /** Returns how many approvals there were. */
 export async function revoke({ home }: HomeContext, command: string): Promise<number> {
-  return await revokeCommand(command, home)
+  return existsSync(home.path) ? await revokeCommand(command, home) : 0
 }
 
 export interface TestedHook {

@@ -33,7 +33,7 @@ export function quarantinedTools(
     })
   const waiting = stored.tools.filter((one) => one.waiting !== undefined && (tool === undefined || one.name === tool))
   if (tool !== undefined && waiting.length === 0)
-    return fail({ kind: "failed", message: `${tool} of ${name} is not quarantined` })
+    return fail({ kind: "failed", message: `the tool ${tool} of ${name} is not quarantined` })
   return ok(waiting.map(quarantined))
 }
 

@@ -63,6 +63,6 @@ export function onlyServer(
     entries: { [name]: { ...(typeof entry === "object" ? entry : {}), enabled: true } },
   })
   const [server] = servers.list
-  if (server === undefined) return fail({ kind: "failed", message: `${name} cannot be opened` })
+  if (server === undefined) return fail({ kind: "failed", message: `the server ${name} cannot be opened` })
   return ok({ servers, server })
 }

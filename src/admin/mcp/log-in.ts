@@ -17,7 +17,7 @@ export async function logInToMcpServer(
   if (!found.ok) return found
   const { target } = found.value
   if (target.kind !== "http")
-    return fail({ kind: "invalid", message: `${name} is a program on this machine and has no login` })
+    return fail({ kind: "invalid", message: `the server ${name} is a program on this machine and has no login` })
   const { config, home, environment, clock } = loaded
   const done = await logInToServer({
     ...ports,

@@ -3,7 +3,7 @@ import { fail, ok, type Result } from "../../base/result.ts"
 import { asSentence } from "../../base/sentence.ts"
 import { suppressedVariables } from "../../config/stored-logins.ts"
 import { isUsableKey } from "../../llm/credentials/usable-key.ts"
-import { PROVIDERS } from "../../llm/providers.ts"
+import { CUSTOM_PROVIDER, PROVIDERS } from "../../llm/providers.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 import { probeProvider } from "../report/probe-provider.ts"
 import { providerAccess, type ProviderAccess } from "./model-providers.ts"
@@ -26,6 +26,11 @@ export function unconnectedProviders(home: LoadedHome): readonly UnconnectedProv
     const { id, name, signupUrl } = provider
     return missing.kind === "ready" ? [] : [{ id, name, signupUrl, missing }]
   })
+}
+
+/** It stands for any OpenAI-compatible server, so only an address is missing. */
+export function isServerOfUser({ id }: Pick<UnconnectedProvider, "id">): boolean {
+  return id === CUSTOM_PROVIDER.id
 }
 
 /**

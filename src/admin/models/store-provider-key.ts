@@ -2,6 +2,7 @@ import type { Result } from "../../base/result.ts"
 import { storeSecret } from "../../config/dotenv.ts"
 import { withVariables } from "../../config/environment.ts"
 import type { Provider } from "../../llm/provider.ts"
+import { CUSTOM_PROVIDER } from "../../llm/providers.ts"
 import type { AdminFailure } from "../failure.ts"
 import type { LoadedHome } from "../loaded-home.ts"
 
@@ -27,6 +28,11 @@ export async function storeProviderKey(
 /** The variable for the key of a server at an address that the user typed; `model.api_key` refers to it. */
 export function serverKeyVariable(provider: Provider): string {
   return provider.keyVariables.find((name) => !VENDOR_VARIABLES.has(name)) ?? "CUSTOM_API_KEY"
+}
+
+/** A key for the server at the address in `model.base_url`. */
+export function customServerKey(key: string): ProviderSecret {
+  return { variable: serverKeyVariable(CUSTOM_PROVIDER), key }
 }
 
 /** Contain the key of a vendor, which the key of another server must not overwrite. */

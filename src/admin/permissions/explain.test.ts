@@ -1,3 +1,6 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
 import { expect, test } from "vitest"
 
 import { createTestHomeContext } from "../../../test/support/home-context.ts"
@@ -65,4 +68,21 @@ test("the program of Hermes is protected from commands and file tools that work 
     decision: "deny",
     hard: true,
   })
+})
+
+test("lists and directories of the project are read to explain what a command does with the names in them", async () => {
+  using context = createTestHomeContext()
+  const cwd = join(context.home.path, "project")
+  mkdirSync(join(cwd, "tpl/.vscode"), { recursive: true })
+  writeFileSync(join(cwd, "tpl/.vscode/tasks.json"), "{}")
+  writeFileSync(join(cwd, "keys"), "/etc/shadow\n")
+  writeFileSync(join(cwd, "names"), "tpl/README.md\n")
+  const decisions = async (...commands: readonly string[]): Promise<readonly string[]> =>
+    await Promise.all(commands.map(async (command) => (await explain(context, { command, cwd })).decision))
+  expect(await decisions("xargs cat < keys", "cat $(cat keys)", "cp -r tpl/. .")).toEqual(["ask", "ask", "ask"])
+  expect(await decisions("xargs cat < names", "cat $(cat names)", "cp tpl/README.md .")).toEqual([
+    "allow",
+    "allow",
+    "allow",
+  ])
 })

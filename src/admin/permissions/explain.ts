@@ -1,3 +1,5 @@
+import type { Dirent } from "node:fs"
+import { readdir } from "node:fs/promises"
 import { isAbsolute, join, normalize, resolve } from "node:path"
 
 import { judgedCall } from "../../agent/dispatch/policy-request.ts"
@@ -15,6 +17,7 @@ import { readRegularFile } from "../../base/regular-file.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Config } from "../../config/load-config.ts"
+import type { DirectoryEntry } from "../../exec/workspace.ts"
 import { isSandboxInstalled } from "../../exec/sandbox/probe-sandbox.ts"
 import type { Walls } from "../../policy/commands/command-verdict.ts"
 import { decide } from "../../policy/decide.ts"
@@ -149,6 +152,7 @@ export async function createExplainer(
           resolve: (path) => resolvePath(path, directory, home.userHome),
           realPath: (path) => Promise.resolve(real(path)),
           read: (path) => Promise.try(() => readRegularFile(path, { maxBytes: MAX_FILE_BYTES }).bytes),
+          list: async (path) => (await readdir(path, { withFileTypes: true })).map(directoryEntry),
         },
       },
     }
@@ -187,6 +191,10 @@ export async function createExplainer(
       )
     },
   })
+}
+
+function directoryEntry(entry: Dirent): DirectoryEntry {
+  return { name: entry.name, kind: entry.isDirectory() ? "directory" : entry.isFile() ? "file" : "other" }
 }
 
 type ToolRequest = Extract<ExplainRequest, { readonly tool: string }>

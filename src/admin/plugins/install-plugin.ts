@@ -29,19 +29,19 @@ export async function installPlugin(
   options: { readonly force: boolean; readonly cwd: string; readonly signal: AbortSignal },
 ): Promise<Result<InstalledPlugin, AdminFailure>> {
   const { home, environment } = context
+  const local = resolve(
+    options.cwd,
+    address.replace(/^~(?=\/)/u, () => home.userHome),
+  )
+  const isLocal = existsSync(local) && statSync(local).isDirectory()
+  const parsed = isLocal ? undefined : parsePluginAddress(address)
+  if (!isLocal && parsed === undefined)
+    return failed(`"${address}" is neither a folder nor an address of a git repository (https://…, owner/repo)`)
   const folder = home.file("plugins")
   makeDirectories(folder)
   const temporary = mkdtempSync(join(folder, ".install-"))
   try {
     const target = join(temporary, "content")
-    const local = resolve(
-      options.cwd,
-      address.replace(/^~(?=\/)/u, () => home.userHome),
-    )
-    const isLocal = existsSync(local) && statSync(local).isDirectory()
-    const parsed = isLocal ? undefined : parsePluginAddress(address)
-    if (!isLocal && parsed === undefined)
-      return failed(`${address} is neither a folder nor an address of a git repository (https://…, owner/repo)`)
     if (parsed === undefined)
       cpSync(local, target, {
         recursive: true,
@@ -54,16 +54,16 @@ export async function installPlugin(
     }
     const source = resolve(target, parsed?.path ?? ".")
     if (!existsSync(source) || !isInside(realpathSync(source), realpathSync(target)))
-      return failed(`${parsed?.path ?? address} is not a folder of the repository`)
+      return failed(`"${parsed?.path ?? address}" is not a folder of the repository`)
     const fallback = basename((parsed?.path ?? "") || (parsed?.url ?? local).replace(/\.git$/u, ""))
     const plugin = readPluginFolder(source, { key: fallback, source: "user" })
-    if (plugin === undefined) return failed(`${address} has no plugin.yaml`)
-    if (plugin.content.kind === "python") return failed(`${address}: ${PYTHON_PLUGIN}`)
-    if (plugin.content.kind === "broken") return failed(`${address} was not installed: ${plugin.content.problem}`)
+    if (plugin === undefined) return failed(`"${address}" has no plugin.yaml`)
+    if (plugin.content.kind === "python") return failed(`"${address}": ${PYTHON_PLUGIN}`)
+    if (plugin.content.kind === "broken") return failed(`"${address}" was not installed: ${plugin.content.problem}`)
     const { manifest } = plugin.content
     const directory = join(folder, manifest.name)
     if (existsSync(directory)) {
-      if (!options.force) return failed(`${manifest.name} is already installed; --force replaces it`)
+      if (!options.force) return failed(`the plugin ${manifest.name} is already installed; --force replaces it`)
       rmSync(directory, { recursive: true })
     }
     renameSync(source, directory)
@@ -91,7 +91,7 @@ export async function updatePlugin(
   signal: AbortSignal,
 ): Promise<Result<"updated" | "current", AdminFailure>> {
   if (!existsSync(join(directory, ".git")))
-    return failed(`${key} was not installed with git; install it again with --force`)
+    return failed(`the plugin ${key} was not installed with git; install it again with --force`)
   const problem = (): string | undefined => {
     const content = readPluginFolder(directory, { key, source: "user" })?.content
     if (content === undefined) return "its new version has no plugin.yaml"
@@ -99,7 +99,7 @@ export async function updatePlugin(
     return content.kind === "broken" ? content.problem : undefined
   }
   const moved = await fastForward(directory, problem, { environment, signal })
-  if (!moved.ok) return failed(`${key} was not updated: ${moved.error}`)
+  if (!moved.ok) return failed(`the plugin ${key} was not updated: ${moved.error}`)
   if (moved.value === "updated") clearStopped(home, key)
   return ok(moved.value)
 }

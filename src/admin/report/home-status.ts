@@ -1,5 +1,6 @@
 import { chooseModelFor, findLocalModel } from "../../app/services/model-sources.ts"
 import { counted } from "../../base/counted.ts"
+import { findSurvivors } from "../../exec/background/process-file.ts"
 import { loginProblems } from "../../config/stored-logins.ts"
 import type { HomeContext } from "../home-context.ts"
 import { loadHome, type LoadedHome } from "../loaded-home.ts"
@@ -15,8 +16,15 @@ export interface HomeStatus {
   readonly authProblems: readonly string[]
   readonly sessions: SessionCounts
   readonly sandbox: SandboxState
+  /** Background processes of an earlier Hermes that still run. */
+  readonly processes: readonly SurvivingProcess[]
   /** The reply of the provider; undefined unless it was probed. */
   readonly provider: ProbeResult | undefined
+}
+
+export interface SurvivingProcess {
+  readonly command: string
+  readonly pid: number
 }
 
 /** Reports how a home is set up. With `probe`, sends a request to the provider of the chosen model. */
@@ -32,6 +40,7 @@ export async function homeStatus(
     authProblems: loginProblems(home.home),
     sessions: await countSessions(home),
     sandbox: await sandboxState(home, signal),
+    processes: findSurvivors(home.home.file("processes.json")).map(({ command, pid }) => ({ command, pid })),
     provider: probe ? await probeChosenProvider(home, signal) : undefined,
   }
 }

@@ -33,7 +33,9 @@ export async function rankedSearch(
     limit: limit * OVERFETCH,
     isExcluded: isOfSearchTool,
     isSearchCall,
-    withToolCalls: true,
+    // Users search their own conversations: nothing is masked, so that the calls need not be read either.
+    shown: (text) => text,
+    toolCalls: () => Promise.resolve(""),
   })
   const best = ranked[0]?.score ?? 0
   const matching = ranked.filter(

@@ -6,6 +6,7 @@ import { ok, type Result } from "../../base/result.ts"
 import { bundledSkills, syncBundle, type SkillBundle } from "../../app/services/bundled-skills.ts"
 import { loadJudge } from "../../app/skills/load-judge.ts"
 import { editConfig } from "../../config/edit-config.ts"
+import { ensureHome } from "../../config/home.ts"
 import {
   NO_BUNDLED_SKILLS,
   readBundledManifest,
@@ -96,7 +97,8 @@ export async function setSkillEnabled(
 }
 
 /** Stops copying bundled skills into the home; `remove` also removes those that the user has not changed. */
-export function optOut({ home }: HomeContext, options: { readonly remove: boolean }): readonly string[] {
+export function optOut({ home, environment }: HomeContext, options: { readonly remove: boolean }): readonly string[] {
+  ensureHome(home, environment)
   writeFileSync(home.file(NO_BUNDLED_SKILLS), "")
   if (!options.remove) return []
   const root = home.file("skills")

@@ -1,8 +1,7 @@
-import { existsSync } from "node:fs"
 import { mkdir, readFile, symlink } from "node:fs/promises"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { createDispatchHarness, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
+import { createDispatchHarness, resultPath, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import type { DispatchHarness, TestTool } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import { fc } from "../../../test/support/property.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
@@ -317,7 +316,7 @@ test("a symbolic link to a protected file that does not exist yet does not bypas
   expect(ends(events).map(([, outcome]) => outcome)).toEqual(["blocked", "blocked", "blocked", "blocked", "ok"])
 })
 
-test("a long result is moved to a file with its lines and never overwrites an earlier one", async () => {
+test("a long result is moved to a new file with its lines", async () => {
   const text = Array.from({ length: 300 }, (_, index) => `line ${index}`).join("\n")
   const tool: TestTool = {
     name: "t",
@@ -325,22 +324,22 @@ test("a long result is moved to a file with its lines and never overwrites an ea
     run: () => Promise.resolve({ content: { n: 1, text }, summary: "x" }),
   }
   await using harness = await createDispatchHarness([tool])
-  const files = { ...harness.session.workspace.files, temporaryDirectory: () => Promise.resolve(harness.home.workdir) }
-  const options = { ...harness, session: { ...harness.session, workspace: { ...harness.session.workspace, files } } }
   const events = [
-    ...(await eventsOf([toolCall("c", "t")], options)),
-    ...(await eventsOf([toolCall("c", "t")], options)),
+    ...(await eventsOf([toolCall("c", "t")], harness)),
+    ...(await eventsOf([toolCall("c", "t")], harness)),
   ]
   expect(events.flatMap((event) => (event.type === "tool-end" ? [event.truncated] : []))).toEqual([true, true])
-  const kept = join(harness.home.workdir, "hermes-results/c.txt")
-  expect([await readFile(kept, "utf8"), existsSync(kept.replace("c.txt", "c-2.txt"))]).toEqual([
+  const [first = "", second = ""] = harness.recorded.map(({ content }) => resultPath(contentText(content)))
+  expect([await readFile(first, "utf8"), await readFile(second, "utf8"), first === second]).toEqual([
     `n: 1\ntext:\n${text}`,
-    true,
+    `n: 1\ntext:\n${text}`,
+    false,
   ])
-  expect(contentText(harness.recorded[0]?.content ?? null)).toContain(kept)
-  const full = { ...files, write: () => Promise.reject(new Error("ENOSPC")) }
-  const workspace = { ...harness.session.workspace, files: full }
-  await eventsOf([toolCall("d", "t")], { ...options, session: { ...options.session, workspace } })
+  const workspace = {
+    ...harness.session.workspace,
+    results: { save: () => Promise.reject(new Error("ENOSPC")) },
+  }
+  await eventsOf([toolCall("d", "t")], { ...harness, session: { ...harness.session, workspace } })
   expect(contentText(harness.recorded[2]?.content ?? null)).toContain("could not be saved")
 })
 

@@ -1,16 +1,7 @@
-import { join } from "node:path"
-
 import { scrubSurrogates } from "../../base/text.ts"
-import type { FileSystem } from "../../exec/workspace.ts"
 import { contentText } from "../../protocol/message.ts"
 import type { Part, Provenance } from "../../protocol/message.ts"
-import {
-  exceedsThreshold,
-  persistedOutput,
-  resultFileName,
-  resultThreshold,
-  truncatedOutput,
-} from "../../toolkit/result-budget.ts"
+import { exceedsThreshold, persistedOutput, resultThreshold, truncatedOutput } from "../../toolkit/result-budget.ts"
 import { isMultimodal } from "../../toolkit/tool.ts"
 import { defuseSteerMarkers, wrapUntrusted } from "../../toolkit/untrusted.ts"
 import type { DispatchSession } from "./dispatch-session.ts"
@@ -47,7 +38,7 @@ export async function boundResult(
     wrapUntrusted(defuseSteerMarkers(text), { tool: prepared.shown.name, ...origin })
   const shorten = async (): Promise<BoundResult & { readonly content: string }> => ({
     ...origin,
-    content: label(await keepInFile(readableText(content), prepared.call.id, options)),
+    content: label(await keepInFile(readableText(content), options)),
     whole,
     truncated: true,
   })
@@ -59,14 +50,10 @@ export async function boundResult(
 /** Writes a complete text where `read_file` can reach it. Returns its path, or undefined when it cannot be written. */
 export async function spillText(
   text: string,
-  callId: string,
-  options: Pick<BoundOptions, "workspace">,
+  { workspace }: Pick<BoundOptions, "workspace">,
 ): Promise<string | undefined> {
-  const { files } = options.workspace
   try {
-    const path = await unusedPath(join(await files.temporaryDirectory(), resultFileName(callId)), files)
-    await files.write(path, text)
-    return path
+    return await workspace.results.save(text)
   } catch {
     // A full disk must not lose the result: the caller keeps its beginning and notes that the rest is lost.
     return undefined
@@ -88,17 +75,8 @@ function readableText(content: Readonly<Record<string, unknown>>): string {
 }
 
 /** The model gets the beginning of the text and the path of the rest. */
-async function keepInFile(text: string, callId: string, options: BoundOptions): Promise<string> {
+async function keepInFile(text: string, options: BoundOptions): Promise<string> {
   const { previewChars } = options.resultBudget
-  const path = await spillText(text, callId, options)
+  const path = await spillText(text, options)
   return path === undefined ? truncatedOutput(text, previewChars) : persistedOutput(text, { path, previewChars })
-}
-
-/** Some models restart their call ids in every session, and an earlier file may still be referred to. */
-async function unusedPath(path: string, files: FileSystem): Promise<string> {
-  let candidate = path
-  for (let copy = 2; (await files.stat(candidate)) !== undefined; copy += 1) {
-    candidate = path.replace(/\.txt$/, `-${copy}.txt`)
-  }
-  return candidate
 }

@@ -30,11 +30,12 @@ export interface JudgedCall {
 /** What a judgement needs of a session. `hermes permissions explain` provides it without one. */
 export interface JudgeSession extends Pick<
   DispatchSession,
-  "permissions" | "policyDirectories" | "walls" | "scriptWalls" | "hasSudoPassword"
+  "permissions" | "policyDirectories" | "walls" | "scriptWalls" | "hasSudoPassword" | "newRepositories"
 > {
   readonly shell: Pick<ShellMemory, "before" | "inputs">
   readonly workspace: Pick<Workspace, "cwd"> & {
-    readonly files: Pick<FileSystem, "resolve" | "realPath"> & Partial<Pick<FileSystem, "read" | "stat">>
+    readonly files: Pick<FileSystem, "resolve" | "realPath"> &
+      Partial<Pick<FileSystem, "read" | "readRange" | "stat" | "list">>
   }
 }
 
@@ -171,12 +172,26 @@ async function judgedLines(
     const texts = await Promise.all(paths.map(async (path) => [path, await textOf(path, session)] as const))
     return new Map(texts.flatMap(([path, text]) => (text === undefined ? [] : [[path, text]])))
   }
+  const contained = async (paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
+    const { containedNames } = await import("./contained-names.ts")
+    const found = paths.map(async (path) => [path, await containedNames(path, session.workspace.files)] as const)
+    return new Map((await Promise.all(found)).flatMap(([path, names]) => (names === undefined ? [] : [[path, names]])))
+  }
   const programs = {
     programDirectories: session.policyDirectories.programDirectories ?? [],
     writable: writableRoots(session.policyDirectories),
     hasFile: async (path: string): Promise<boolean> => await isFile(path, session),
   }
-  const judgement = { state, facts, realPaths: lookUp, packageScripts, readTexts, programs }
+  const judgement = {
+    state,
+    facts,
+    realPaths: lookUp,
+    packageScripts,
+    readTexts,
+    containedNames: contained,
+    programs,
+    ...(session.newRepositories === undefined ? {} : { newRepositories: session.newRepositories }),
+  }
   return await Promise.all(lines.map((line) => judgeCommand(line, judgement)))
 }
 
@@ -192,13 +207,18 @@ async function isFile(path: string, { workspace }: JudgeSession): Promise<boolea
 /** The text of a file; undefined where it cannot be read. */
 async function textOf(path: string, { workspace }: JudgeSession): Promise<string | undefined> {
   try {
-    const bytes = await workspace.files.read?.(path)
+    const range = { start: 0, length: MAX_TEXT_BYTES }
+    const { files } = workspace
+    const bytes = await (files.readRange === undefined ? files.read?.(path) : files.readRange(path, range))
     return bytes === undefined ? undefined : new TextDecoder().decode(bytes)
   } catch {
     // There is none, and the command will report it.
     return undefined
   }
 }
+
+/** What a command does is decided by less. */
+const MAX_TEXT_BYTES = 4_000_000
 
 /** The scripts of `package.json` in a directory; none where it cannot be read. */
 async function scriptsIn(directory: string, session: JudgeSession): Promise<Readonly<Record<string, string>>> {
@@ -251,7 +271,17 @@ async function resolvedDirectories(directories: PolicyDirectories, session: Judg
     ...writable.map(real),
   ])
   const own = programRoot === undefined ? {} : { programRoot: await real(programRoot) }
-  return { workspaceRoot, userHome, hermesHome, hermesRoot, writable: realWritable, programDirectories, ...own }
+  const { results } = directories
+  return {
+    workspaceRoot,
+    userHome,
+    hermesHome,
+    hermesRoot,
+    results,
+    writable: realWritable,
+    programDirectories,
+    ...own,
+  }
 }
 
 async function realPathOrItself(path: string, { workspace }: JudgeSession): Promise<string> {

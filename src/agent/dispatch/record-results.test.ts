@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises"
-import { join } from "node:path"
 import { expect, test } from "vitest"
-import { createDispatchHarness, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
+import { createDispatchHarness, resultPath, toolCall } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import type { DispatchHarness, TestTool } from "../../../test/fixtures/agent/dispatch-harness.ts"
 import { createLogger } from "../../base/logger.ts"
 import { contentText } from "../../protocol/message.ts"
@@ -158,12 +157,6 @@ test("an interrupt does not wait for a note", async () => {
   expect(harness.recorded[0]?.content).toBe('{"text":"x"}')
 })
 
-/** Stores results in the working directory, which the test removes. */
-function storeResultsIn({ session, run, home }: DispatchHarness): Prepared {
-  const files = { ...session.workspace.files, temporaryDirectory: () => Promise.resolve(home.workdir) }
-  return { session: { ...session, workspace: { ...session.workspace, files } }, run }
-}
-
 const BUDGET = { ...DEFAULT_RESULT_BUDGET, turnChars: 20_000, previewChars: 100 }
 const lengths = ({ messages }: BatchReport): readonly string[] =>
   messages.map(({ content }) => {
@@ -176,21 +169,21 @@ test("results that are too long together are moved to files, largest first, and 
     more: { resultBudget: BUDGET, notes: [({ text }) => `of ${text.length}`] },
   })
   const calls = [9000, 12_000, 3000].map((size, n) => toolCall(`c${n}`, "echo", { text: "x".repeat(size) }))
-  const report = await reportOf(calls, storeResultsIn(harness))
+  const report = await reportOf(calls, harness)
   expect(lengths(report)).toEqual(["9020", "kept", "3020"])
   const kept = report.messages[1]
   expect([...report.reshaped]).toEqual([[kept, harness.recorded[1]]])
   expect([
     contentText(harness.recorded[1]?.content ?? null).length,
     contentText(kept?.content ?? null).endsWith("</persisted-output>\n\nof 12011"),
-    await readFile(join(harness.home.workdir, "hermes-results/c1.txt"), "utf8"),
+    await readFile(resultPath(contentText(kept?.content ?? null)), "utf8"),
   ]).toEqual([12_021, true, `text: ${"x".repeat(12_000)}`])
 })
 
 test("the last result is stored in its shortened form", async () => {
   await using harness = await createDispatchHarness([echo], { more: { resultBudget: BUDGET } })
   const calls = [9000, 12_000].map((size, n) => toolCall(`c${n}`, "echo", { text: "x".repeat(size) }))
-  const { session, run } = storeResultsIn(harness)
+  const { session, run } = harness
   const events = await Array.fromAsync(runBatch(calls, session, run))
   const stored = harness.recorded.map(({ content }) => contentText(content).includes("<persisted-output>"))
   const truncated = events.flatMap((event) => (event.type === "tool-end" ? [event.truncated] : []))
@@ -217,6 +210,6 @@ test("a result that is already in a file stays, and so do images", async () => {
     toolCall("b", "image"),
     toolCall("c", "echo", { text: "x".repeat(14_000) }),
   ]
-  const report = await reportOf(calls, storeResultsIn(harness))
+  const report = await reportOf(calls, harness)
   expect([lengths(report), report.reshaped.size]).toEqual([["kept", "30000", "14011"], 0])
 })

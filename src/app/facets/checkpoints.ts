@@ -53,7 +53,7 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
       if (isEnabled) await (await checkpoints()).prepare()
     },
     toolStarting: async (call) => {
-      if (!isEnabled || (call.access !== "write" && call.access !== "exec")) return undefined
+      if (!isEnabled || !mayChangeProject(call)) return undefined
       // Commands can change nothing in plan mode.
       if (call.access === "exec" && context.session().dispatch.permissions.profile === "plan") return undefined
       isUsed = true
@@ -79,6 +79,12 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
       await (await checkpoints.peek())?.close(isUsed ? AbortSignal.timeout(PRUNE_MS) : AbortSignal.abort())
     },
   }
+}
+
+/** A built-in tool that writes without naming a path changes the home of Hermes only: its memory or its skills. */
+function mayChangeProject({ access, subjects, entry }: StartingCall): boolean {
+  if (access !== "write") return access === "exec"
+  return entry.source.kind !== "builtin" || subjects.some(({ kind }) => kind === "path")
 }
 
 /** A command may change anything in its directory, so only calls that write files have paths. */

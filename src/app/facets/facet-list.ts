@@ -11,6 +11,7 @@ import { memoryFacet } from "./memory.ts"
 import { memoryProviderFacet } from "./memory-provider.ts"
 import { networkQuestionsFacet } from "./network-questions.ts"
 import { lifecycleHooksFacet } from "./lifecycle-hooks.ts"
+import { orphanedProcessesFacet } from "./orphaned-processes.ts"
 import { planFacet } from "./plan.ts"
 import { pluginsFacet } from "./plugins.ts"
 import { projectRulesFacet } from "./project-rules.ts"
@@ -44,6 +45,7 @@ export const FACETS: readonly FacetFactory[] = [
   diagnosticsFacet,
   terminalFacet,
   executedFilesFacet,
+  orphanedProcessesFacet,
   sandboxNoticeFacet,
   networkQuestionsFacet,
   mcpFacet,

@@ -20,6 +20,7 @@ export function filesFacet({ taskId, options, services, workspace }: FacetContex
       userHome: home.userHome,
       hermesHome: home.path,
       hermesRoot: home.root,
+      results: workspace.results.directory,
     },
     // Sub-agents share the workspace of the conversation.
     ...(isLocal ? {} : { scope: `${workspace.kind}:${options.child?.rootTaskId ?? taskId}` }),

@@ -16,6 +16,8 @@ export function projectRulesFacet({ workspace, services }: FacetContext): AppFac
   return {
     name: "project rules",
     promptLayers: async () => {
+      // A command may have left rules there, during which an earlier Hermes was killed.
+      await services.interruptedChecks()
       const { files, warnings } = await findContextFiles({
         cwd: workspace.cwd(),
         maxChars: config.get("context_file_max_chars"),

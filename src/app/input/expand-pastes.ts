@@ -28,8 +28,13 @@ export function expandPastes(
   return { text, warnings }
 }
 
-/** Deletes the pasted texts that a message names. They are of no use to a message that was not kept. */
+/** The files with the pasted texts that a message names. */
+export function pastesIn(message: string, home: Home): readonly string[] {
+  const paths = [...message.matchAll(PASTE_TOKEN)].map(([, path = ""]) => path)
+  return paths.filter((path) => dirname(path) === home.file("pastes"))
+}
+
+/** Deletes the pasted texts that a message names. They are of no use without the message. */
 export function removePastes(message: string, home: Home): void {
-  for (const [, path = ""] of message.matchAll(PASTE_TOKEN))
-    if (dirname(path) === home.file("pastes")) rmSync(path, { force: true })
+  for (const path of pastesIn(message, home)) rmSync(path, { force: true })
 }

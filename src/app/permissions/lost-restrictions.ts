@@ -34,7 +34,11 @@ export function checkLostRestrictions(home: Home, file: RestrictingFile): Result
   }
   // The same text restricts less in a run that ignores some of it, such as one on another platform.
   const isKnown = last !== undefined && restrictions.every((restriction) => last.restrictions.includes(restriction))
-  if (isKnown && isSameText(text, last)) return ok(undefined)
+  if (isKnown && isSameText(text, last)) {
+    // A record of an earlier version: without a salt, its hashes confirm a guessed line.
+    if (last.salt === "") writeLastGood(home, name, { text, restrictions: last.restrictions })
+    return ok(undefined)
+  }
   if (last !== undefined && lost.length > 0 && isCutOff(text, last))
     return fail(
       `the end of the file is missing, and with it ${named}. If you removed that yourself, add a comment line at the end of the file`,

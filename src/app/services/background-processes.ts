@@ -13,10 +13,12 @@ export interface BackgroundProcesses {
   open(): Promise<ProcessRegistry>
   /** How many are running, of those that this app knows of. */
   running(): number
-  /** Those that this app knows of. */
-  list(): readonly ProcessView[]
+  /** Those that this app knows of, or those of one owner and those that outlived a killed Hermes. */
+  list(owner?: string): readonly ProcessView[]
   /** Those that outlived a killed Hermes. The registry is not opened for it. */
   survivors(): Promise<readonly { readonly command: string; readonly pid: number }[]>
+  /** Resolves when the process has exited. */
+  exited(id: string): Promise<void>
   /** The next notice for a session; undefined when there is none. */
   takeNotice(owner: string): string | undefined
   /** Resolves when there is one, or when the signal aborts. */
@@ -53,7 +55,10 @@ export function createBackgroundProcesses(options: {
   }
   return {
     open: () => (opening ??= create()),
-    list: () => opened?.list() ?? [],
+    list: (owner) => opened?.list(owner) ?? [],
+    exited: async (id) => {
+      await opened?.exited(id)
+    },
     running: () => opened?.list().filter(({ state }) => state.status === "running").length ?? 0,
     survivors: async () => {
       const file = home.file("processes.json")

@@ -2,7 +2,9 @@ import type { Clock } from "../../base/clock.ts"
 import type { Logger } from "../../base/logger.ts"
 import { fail } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
+import { valueAt } from "../../config/document/document-tree.ts"
 import { withVariables } from "../../config/environment.ts"
+import type { ConfigEdit } from "../../config/edit-config.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
@@ -19,8 +21,7 @@ import type { ChosenModel, ModelChoiceFailure, ModelSelection } from "../../llm/
 import { findConfiguredProvider } from "../../llm/configured-provider.ts"
 import type { CredentialOrigin, CredentialSource } from "../../llm/credential.ts"
 import { externalKeys } from "../../llm/endpoint-and-credential.ts"
-import type { ModelRuntime } from "../../llm/model.ts"
-import { findProvider } from "../../llm/providers.ts"
+import { CUSTOM_PROVIDER, findProvider } from "../../llm/providers.ts"
 import type { PendingWrites } from "./pending-writes.ts"
 
 export interface ModelSources {
@@ -106,17 +107,47 @@ export async function findLocalModel(
   return several === undefined ? undefined : { kind: "several", ...several }
 }
 
-/** Writes the choice into config.yaml and removes a `base_url` that belonged to another provider. */
-export async function rememberModel(sources: ModelSources, runtime: ModelRuntime): Promise<Result<undefined>> {
+/**
+ * Makes a model the default, in one edit. An address that is not the provider's own is saved with it, together with the variable of its
+ * key; what belonged to another provider or address is removed.
+ */
+export async function rememberModel(sources: ModelSources, { runtime, key }: ChosenModel): Promise<Result<undefined>> {
   const { home, environment, config } = sources
+  const { provider, model, baseUrl, credentialSource } = runtime
+  const former = config.get("model.base_url").replace(/\/+$/u, "")
+  const ofProvider = chooseModelFor(sources, { provider, model })
+  const isOwnAddress = former !== baseUrl && ofProvider.ok && ofProvider.value.runtime.baseUrl === baseUrl
+  const address = isOwnAddress ? "" : baseUrl
+  const isOtherAddress = address !== former
+  const isVariable = /^[A-Z][A-Z0-9_]*$/u.test(credentialSource)
+  if (isOtherAddress && address !== "" && key !== undefined && !isVariable)
+    return fail(`its key is in no variable; \`hermes model ${address}\` asks for the key and stores it`)
+  const isOther = isOtherAddress || providerOfSettings(config) !== provider
+  const ofServer: Readonly<Record<string, string | undefined>> = {
+    "model.base_url": address === "" ? undefined : address,
+    "model.api_key": address !== "" && key !== undefined && isVariable ? `\${${credentialSource}}` : undefined,
+    "model.api_mode": undefined,
+    "model.context_length": undefined,
+  }
+  const written = config.user()
+  const edits = Object.entries(isOther ? ofServer : {}).flatMap(([path, value]): ConfigEdit[] => {
+    if (value !== undefined) return [{ path, value }]
+    return valueAt(written, path) === undefined || credentialSource === path ? [] : [{ path, remove: true }]
+  })
   const { editConfig } = await import("../../config/edit-config.ts")
-  const stale = config.origin("model.base_url") === "file" && config.get("model.base_url") !== runtime.baseUrl
   const edited = await editConfig({ home, environment }, [
-    { path: "model.default", value: runtime.model },
-    { path: "model.provider", value: runtime.provider },
-    ...(stale ? [{ path: "model.base_url", remove: true } as const] : []),
+    { path: "model.default", value: model },
+    { path: "model.provider", value: provider },
+    ...edits,
   ])
   return edited.ok ? edited : fail(edited.error.message)
+}
+
+/** The provider that `model.base_url` and the settings next to it belong to. */
+function providerOfSettings(config: Config): string {
+  const named = config.get("model.provider")
+  if (named === "" || named === "auto") return config.get("model.base_url") === "" ? named : CUSTOM_PROVIDER.id
+  return findConfiguredProvider(named, config)?.id ?? findProvider(named)?.id ?? named
 }
 
 /** Several keys without a file that manages them, in variables or in the settings. */

@@ -1,10 +1,13 @@
+import { shortList } from "../../base/short-list.ts"
 import { isRecord } from "../../base/json.ts"
 import { nearest } from "../../base/nearest-name.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
 import type { Catalog, CatalogModel } from "../../llm/catalog/catalog.ts"
 import { parseModelArgument, toolUseWarning, type ModelArgument } from "../../llm/catalog/model-names.ts"
 import type { ResolvedModelName } from "../../llm/catalog/resolve-model-name.ts"
-import type { ChosenModel, ModelChoiceFailure } from "../../llm/choose-model.ts"
+import type { ChosenModel, ModelChoiceFailure, ModelSelection } from "../../llm/choose-model.ts"
+import { readCachedList } from "../../llm/catalog/model-list-cache.ts"
+import { CUSTOM_PROVIDER } from "../../llm/providers.ts"
 import type { App } from "../app.ts"
 import { isProvider, resolveTypedModel } from "./resolve-model.ts"
 
@@ -48,13 +51,34 @@ export interface SwitchRefusal {
   readonly needsKeyOf?: string
 }
 
+/** A server that the user named by its address, and the key for it. */
+export type NamedServer = Pick<ModelSelection, "apiKey" | "keyVariable" | "listedWindow"> & {
+  readonly baseUrl: string
+}
+
+/** What the user typed or chose. With a server, the model is one of that server. */
+export interface ModelWords extends Pick<ModelArgument, "model" | "provider"> {
+  readonly server?: NamedServer
+}
+
+interface SwitchContext {
+  readonly app: ModelApp
+  /** The model of the conversation. */
+  readonly current: Pick<ChosenModel, "runtime" | "key">
+  readonly signal: AbortSignal
+}
+
 /** Resolves the typed words to a model that can be used here. */
 export async function prepareModelSwitch(
-  words: Pick<ModelArgument, "model" | "provider">,
-  context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
+  words: ModelWords,
+  context: SwitchContext,
 ): Promise<Result<ModelSwitch, SwitchRefusal>> {
-  const { app, currentProvider, signal } = context
-  const resolved = await selectModel(words, { app, currentProvider, signal })
+  const { app, signal } = context
+  const server = words.server ?? serverOfConversation(words, context)
+  const resolved =
+    server !== undefined && words.model !== undefined
+      ? ok({ selection: { provider: CUSTOM_PROVIDER.id, model: words.model, ...server }, notice: undefined })
+      : await selectModel(words, context)
   if (!resolved.ok) return resolved
   const { selection } = resolved.value
   const chosen = app.chooseModel(selection)
@@ -76,6 +100,24 @@ export async function prepareModelSwitch(
   })
 }
 
+/**
+ * A name without a provider stays at the server of the conversation, whose address may not be in the settings. A server may name its
+ * models freely, so the name is one of its list.
+ */
+function serverOfConversation(
+  { model, provider }: ModelWords,
+  { app, current: { runtime, key } }: SwitchContext,
+): NamedServer | undefined {
+  if (model === undefined || provider !== undefined || runtime.provider !== CUSTOM_PROVIDER.id) return undefined
+  const configured = app.chooseModel({ provider: CUSTOM_PROVIDER.id, model })
+  if (configured.ok && configured.value.runtime.baseUrl === runtime.baseUrl) return undefined
+  const isListed = readCachedList(app.home, runtime.baseUrl)?.models.some(({ id }) =>
+    [model, `${model}:latest`].includes(id),
+  )
+  if (isListed !== true) return undefined
+  return { baseUrl: runtime.baseUrl, ...(key === undefined ? {} : { apiKey: key }) }
+}
+
 function refusalOf({ code, message }: ModelChoiceFailure, provider: string | undefined): SwitchRefusal {
   return code === "missing_key" && provider !== undefined ? { message, needsKeyOf: provider } : { message }
 }
@@ -88,9 +130,10 @@ async function openCatalog(): Promise<Catalog> {
 /** A provider without a model means the only model it has, or the default of a configured provider. */
 async function selectModel(
   words: Pick<ModelArgument, "model" | "provider">,
-  context: { readonly app: ModelApp; readonly currentProvider: string; readonly signal: AbortSignal },
+  context: SwitchContext,
 ): Promise<Result<ResolvedModelName, SwitchRefusal>> {
-  const { app, currentProvider: current } = context
+  const { app } = context
+  const current = context.current.runtime.provider
   const resolved = await resolveTypedModel(words, { current, app, mayChangeProvider: true })
   if (!resolved.ok) return fail({ message: resolved.error })
   if (resolved.value.selection.model !== undefined) return resolved
@@ -151,13 +194,6 @@ const MAX_TYPOS = 4
 function closestName(names: readonly string[], typed: string): string {
   const closest = nearest(typed, names, MAX_TYPOS)
   return closest === undefined ? "" : `; the closest name is ${closest}`
-}
-
-const MAX_LISTED = 12
-
-function shortList(names: readonly string[]): string {
-  const shown = names.slice(0, MAX_LISTED).join(", ")
-  return names.length > MAX_LISTED ? `${shown} and ${names.length - MAX_LISTED} more` : shown
 }
 
 async function findPriceWarning(

@@ -17,6 +17,7 @@ import type { SessionStore } from "../../state/store.ts"
 import type { ToolRegistry } from "../../toolkit/registry.ts"
 import type { FileRegistry } from "../../tools/file/tracking/file-tracker.ts"
 import type { AuditFile } from "../permissions/audit-log.ts"
+import type { BackgroundChecks } from "./background-checks.ts"
 import type { BackgroundProcesses } from "./background-processes.ts"
 import type { McpService } from "./mcp-servers.ts"
 import type { BackgroundTasks } from "./background-tasks.ts"
@@ -24,6 +25,7 @@ import type { OpenedChild, OpenedTask } from "../session/opened-child.ts"
 import type { OpenSessionOptions } from "../session/session-options.ts"
 import type { PendingWrites } from "./pending-writes.ts"
 import type { PluginService } from "./plugin-service.ts"
+import type { CommandNotices } from "./command-notices.ts"
 import type { SubAgents } from "./sub-agents.ts"
 
 /** What the sessions of one app share. */
@@ -32,6 +34,8 @@ export interface Services {
   readonly environment: Environment
   readonly home: Home
   readonly clock: Clock
+  /** When the app was created, in the time of the file system. */
+  readonly startedMs: number
   readonly log: Logger
   readonly version: string
   readonly registry: ToolRegistry
@@ -69,6 +73,10 @@ export interface Services {
   readonly openTask: (options: OpenSessionOptions) => Promise<Result<OpenedTask>>
   /** What the workspaces on this machine share. */
   readonly machine: LocalMachine
+  readonly commandNotices: CommandNotices
+  readonly backgroundChecks: BackgroundChecks
+  /** Checks what commands left behind during which an earlier Hermes was killed. */
+  readonly interruptedChecks: () => Promise<void>
   /** The workspaces of open sessions, which are killed when the process must exit at once. */
   readonly workspaces: Set<Workspace>
 }

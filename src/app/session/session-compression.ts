@@ -59,9 +59,9 @@ export function createSessionCompression(source: CompressionSource, services: Se
     estimator,
     redact: (text) => redactor.redact(text),
     summarise: summaryPort(source.auxiliary, config),
-    spill: async (text, callId) => {
+    spill: async (text) => {
       const { spillText } = await import("../../agent/dispatch/bound-result.ts")
-      return await spillText(text, callId, dispatch)
+      return await spillText(text, dispatch)
     },
     digest: (call) => digests.get(call.tool)?.(call) ?? generalDigest(call),
     newestResultOnly: (tool) => dispatch.tools.get(tool)?.newestResultOnly === true,

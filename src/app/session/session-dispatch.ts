@@ -41,6 +41,13 @@ export interface DispatchSource {
   readonly planFile: string | undefined
 }
 
+function newRepositories({ startedMs }: Services): NonNullable<DispatchSession["newRepositories"]> {
+  return async (directories) => {
+    const { isRepositoryNewerThan } = await import("../../exec/sandbox/git-repositories.ts")
+    return new Set(directories.filter((directory) => isRepositoryNewerThan(directory, startedMs)))
+  }
+}
+
 /** What the door needs of this session: tools, limits, permissions, hooks, and the context every call receives. */
 export function createDispatchSession(source: DispatchSource, services: Services): DispatchSession {
   const { conversation, workspace, facets, options } = source
@@ -94,6 +101,7 @@ export function createDispatchSession(source: DispatchSource, services: Services
     config.get("code_execution.location") !== "host"
       ? {}
       : { scriptWalls: scriptWallsHere(workspace.programs, services) }),
+    ...(workspace.kind === "local" ? { newRepositories: newRepositories(services) } : {}),
     hasSudoPassword: (environment.get("SUDO_PASSWORD") ?? "") !== "",
     audit: {
       record: (entry) => {
@@ -122,6 +130,7 @@ export function createDispatchSession(source: DispatchSource, services: Services
       userHome: workspace.kind === "local" ? home.userHome : workspace.files.resolve("~"),
       hermesHome: home.path,
       hermesRoot: home.root,
+      results: workspace.results.directory,
       ...writeRoot(environment),
     },
     context: (callId, signal, progress) => ({

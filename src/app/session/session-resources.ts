@@ -56,6 +56,7 @@ export async function openResources(
     {
       cwd: options.cwd,
       sessionId: id,
+      lineage: (await lineageOf(options.child?.rootTaskId ?? options.resume, store, services)) ?? id,
       isBorrowed: options.child !== undefined,
       signal: AbortSignal.timeout(OPEN_WORKSPACE_MS),
       ...(options.sandboxPaths === undefined ? {} : { sandboxPaths: options.sandboxPaths }),
@@ -96,6 +97,21 @@ async function resume(
     return await loadResumedSession(options.resume, store, services.home)
   } catch (error) {
     return fail(`the session cannot be resumed: ${errorMessage(error)}; \`hermes doctor\` checks the database`)
+  }
+}
+
+/** The first session of the lineage; undefined for a new conversation. */
+async function lineageOf(
+  id: SessionId | undefined,
+  store: SessionResources["store"],
+  { log }: Services,
+): Promise<SessionId | undefined> {
+  if (id === undefined || "reason" in store) return id
+  try {
+    return await store.lineageRoot(id)
+  } catch (error) {
+    log.warning(`results of earlier sessions cannot be read: ${errorMessage(error)}`)
+    return id
   }
 }
 

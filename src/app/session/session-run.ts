@@ -25,11 +25,7 @@ import type { SessionFacts, SessionParts } from "./session-parts.ts"
 export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerator<AgentEventBody, void, void> {
   const { parts } = run
   const started = parts.clock.now()
-  const { facts } = run.current
-  yield { type: "run-start", ...facts }
-  if (facts.unsaved !== undefined) {
-    yield { type: "status", kind: "warning", text: `This conversation is not saved: ${facts.unsaved}` }
-  }
+  yield { type: "run-start", ...run.current.facts }
   for (const text of run.current.warnings) yield { type: "status", kind: "warning", text }
   if (run.current.warnings.length > 0) parts.openingWarningsShown()
   let end: TurnEnd
@@ -50,7 +46,8 @@ export async function* runEvents(input: UserInput, run: RunInput): AsyncGenerato
   const answer = end.outcome === "interrupted" ? null : end.finalResponse
   const otherAnswer = answer === null || answer === "" ? undefined : await parts.facets.transformAnswer(answer)
   if (otherAnswer !== undefined) end = { ...end, finalResponse: parts.redact(otherAnswer) }
-  yield runEnd(end, run, { started, notes: await notesOf(end, parts), planPath })
+  const notes = yield* endNotes(end, parts)
+  yield runEnd(end, run, { started, notes, planPath })
 }
 
 /** The events of a command of the user: a run without a model, from `run-start` to `run-end`. */
@@ -64,7 +61,8 @@ export async function* commandEvents(command: string, run: RunInput): AsyncGener
   } catch (error) {
     end = faultEnd(error, createTally())
   }
-  yield runEnd(end, run, { started, notes: [], planPath: undefined })
+  const notes = yield* endNotes(end, run.parts)
+  yield runEnd(end, run, { started, notes, planPath: undefined })
 }
 
 function runEnd(
@@ -131,10 +129,14 @@ export interface RunInput extends Omit<TurnRun, "model"> {
   readonly applyApproval: (approval: PlanApproval) => void
 }
 
-async function notesOf(end: TurnEnd, { footers, facets }: SessionParts): Promise<readonly string[]> {
+/** Returns the paragraphs below the answer. Where there is no answer, what facets have to say becomes warnings. */
+async function* endNotes(end: TurnEnd, { footers, facets }: SessionParts): Steps<readonly string[]> {
   const { finalResponse, exitReason, totals } = end
   const fromFacets = await facets.turnFooters()
-  if (finalResponse === null || end.outcome === "interrupted") return []
+  if (finalResponse === null || end.outcome === "interrupted") {
+    for (const text of fromFacets) yield { type: "status", kind: "warning", text }
+    return []
+  }
   return [
     footers.failedWrites ? mutationFooter({ failedWrites: totals.failedWrites, finalText: finalResponse }) : "",
     footers.explainEnd && end.outcome !== "completed"

@@ -1,4 +1,4 @@
-import { realpathSync } from "node:fs"
+import { existsSync, realpathSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 
@@ -7,12 +7,13 @@ import type { Clock } from "../../base/clock.ts"
 import { programDirectories as directoriesOfPath } from "../../base/find-program.ts"
 import { lazy } from "../../base/lazy.ts"
 import type { Logger } from "../../base/logger.ts"
+import { fingerprint } from "../../base/random-and-hash.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Environment } from "../../config/environment.ts"
 import type { Home } from "../../config/home.ts"
 import type { Config } from "../../config/load-config.ts"
-import { HERMES_PROGRAMS } from "../../config/protected-paths.ts"
+import { HERMES_PROGRAMS, HERMES_RESULTS } from "../../config/protected-paths.ts"
 import { toolHome } from "../../config/tool-home.ts"
 import { commandEnvironment, visibleVariables } from "../../exec/command-environment.ts"
 import type { FileGuard } from "../../exec/local/local-files.ts"
@@ -39,6 +40,8 @@ interface WorkspaceSources {
 interface WorkspaceRequest {
   readonly cwd: string
   readonly sessionId?: SessionId
+  /** The first session of the lineage, whose sessions share their long results. */
+  readonly lineage?: SessionId
   readonly sandboxPaths?: SandboxPaths
   /** The session is a sub-agent: a workspace elsewhere belongs to its parent. */
   readonly isBorrowed?: boolean
@@ -119,7 +122,7 @@ const KEEPING_MS = 120_000
 
 /** Commands on this machine get a filtered environment, `HERMES_HOME`, and a sandbox where one is available. */
 async function openLocal(
-  { cwd, sessionId, sandboxPaths }: WorkspaceRequest,
+  { cwd, sessionId, lineage, sandboxPaths }: WorkspaceRequest,
   sources: WorkspaceSources,
 ): Promise<Workspace> {
   const { config, environment, home, machine } = sources
@@ -130,7 +133,8 @@ async function openLocal(
   const limited = await limitedNetwork(sources)
   // Read for each command.
   const sessionVariables: Record<string, string> = sessionId === undefined ? {} : { HERMES_SESSION_ID: sessionId }
-  const shownFiles = new Set<string>()
+  const results = lineage === undefined ? undefined : resultDirectory(home, lineage)
+  const shownFiles = new Set(results === undefined ? [] : [results])
   const access = limited?.access
   const set = { HERMES_HOME: home.path, ...account, ...limited?.variables }
   const timezone = config.get("timezone")
@@ -139,7 +143,8 @@ async function openLocal(
     cwd,
     ...(machine === undefined ? {} : { machine }),
     userHome: home.userHome,
-    fileGuard: floorFor(cwd, sources),
+    fileGuard: floorFor(cwd, results, sources),
+    ...(results === undefined ? {} : { resultDirectory: results }),
     persistentShell: config.get("terminal.persistent_shell"),
     startupVariables: visibleVariables(passthrough),
     ...startup,
@@ -166,6 +171,14 @@ async function openLocal(
     },
   }
   return access === undefined ? provided : withNetworkAccess(provided, access)
+}
+
+/** Commands see it read-only. Links above it are the user's own, and no command can change them: the sandbox hides the home. */
+function resultDirectory(home: Home, lineage: SessionId): string {
+  const [parent = "", name = ""] = HERMES_RESULTS.split("/")
+  const cache = home.file(parent)
+  const real = existsSync(cache) ? withoutLinks(cache) : join(withoutLinks(home.path), parent)
+  return join(real, name, fingerprint(lineage))
 }
 
 /** The network of commands that may reach only listed hosts. */
@@ -199,13 +212,14 @@ function withNetworkAccess(workspace: Workspace, access: NetworkAccess): Workspa
 }
 
 /** Applies the floor to the real path of every file that is accessed. */
-function floorFor(cwd: string, sources: WorkspaceSources): FileGuard {
+function floorFor(cwd: string, results: string | undefined, sources: WorkspaceSources): FileGuard {
   const { home } = sources
   const directories = lazy(() => ({
     userHome: withoutLinks(home.userHome),
     hermesHome: withoutLinks(home.path),
     hermesRoot: withoutLinks(home.root),
     workspaceRoot: withoutLinks(cwd),
+    results,
     writable: writableDirectories(cwd, sources).map(withoutLinks),
     programDirectories: pathDirectories(sources.environment),
   }))

@@ -56,6 +56,8 @@ export interface Session {
   readonly facts: SessionFacts
   /** The conversation has messages and can be resumed. */
   readonly isStored: boolean
+  /** With its endpoint and key. */
+  readonly chosenModel: ChosenModel
   /** Continues the conversation with another model; on failure nothing changes. */
   switchModel(chosen: ChosenModel): Promise<Result<undefined>>
   /** Applies from the next message on. Undefined: as in the settings. */
@@ -245,6 +247,9 @@ export function createSession(parts: SessionParts): Session {
     },
     get rateLimits() {
       return current.model.rateLimits ?? {}
+    },
+    get chosenModel() {
+      return parts.chosenModel()
     },
     switchModel: async (chosen) => {
       if (running !== undefined) return fail("wait until the current reply has finished before you change the model")

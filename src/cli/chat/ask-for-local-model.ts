@@ -1,4 +1,5 @@
 import type { LocalFind } from "../../app/services/model-sources.ts"
+import { shortList } from "../../base/short-list.ts"
 import { compactCount } from "../../base/compact-count.ts"
 import type { PickChoice } from "../../commands/choice-list.ts"
 import type { ChosenModel } from "../../llm/choose-model.ts"
@@ -14,7 +15,7 @@ export async function askForLocalModel(
   const serverText = `${server} at ${models[0]?.runtime.baseUrl ?? "this machine"}`
   if (ask === undefined) {
     throw new CliError(
-      `No model is configured, and ${serverText} has several. Choose one with --model: ${shortList(models)}. \`hermes model\` sets a default.`,
+      `No model is configured, and ${serverText} has several. Choose one with --model: ${shortList(models.map(({ runtime }) => runtime.model))}. \`hermes model\` sets a default.`,
       { exitCode: 1 },
     )
   }
@@ -58,12 +59,4 @@ async function pickLocalModel({
       exitCode: 1,
     },
   )
-}
-
-const MAX_LISTED = 12
-
-function shortList(models: readonly ChosenModel[]): string {
-  const names = models.slice(0, MAX_LISTED).map(({ runtime }) => runtime.model)
-  const more = models.length - names.length
-  return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ")
 }

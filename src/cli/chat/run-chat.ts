@@ -114,6 +114,7 @@ export async function runChat(invocation: Invocation, drawn?: DrawnUi): Promise<
     return code
   } finally {
     await app.close()
+    for (const text of app.takeCommandNotices()) terminal.errLine(asSentence(text))
     if (directory !== undefined) {
       abandon()
       const notice = await directory.close()

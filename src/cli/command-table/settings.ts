@@ -328,6 +328,14 @@ export const SETTINGS_COMMANDS: readonly Command[] = [
     name: "model",
     summary: "choose the provider and model",
     group: "settings",
+    positionals: [
+      {
+        name: "FROM",
+        summary: "provider, or address of an OpenAI-compatible server, for example http://localhost:11434/v1",
+        required: false,
+      },
+      { name: "MODEL", summary: "model to use, without a question", required: false },
+    ],
     flags: [toggle("refresh", "fetch the model lists again"), ...oauthFlags],
     load: () => import("../commands/model/model.ts"),
   },

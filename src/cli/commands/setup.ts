@@ -77,10 +77,10 @@ async function summary(invocation: Invocation): Promise<readonly string[] | unde
   ]
 }
 
-/** Asks for provider, key and model, as `hermes model` does. A named provider is not asked for. */
-export async function askModel(invocation: Invocation, provider?: string): Promise<void> {
+/** Asks for provider, key and model, as `hermes model` does. `from` names a provider or the address of a server. */
+export async function askModel(invocation: Invocation, from?: string): Promise<void> {
   const { terminal, signal } = invocation
   const home = await loadHome(homeContext(invocation))
   const logIn = loginPrompt(invocation, DEFAULT_LOGIN_FLAGS)
-  await chooseInteractively({ home, terminal, signal, logIn, ...(provider === undefined ? {} : { provider }) })
+  await chooseInteractively({ home, terminal, signal, logIn, ...(from === undefined ? {} : { from }) })
 }

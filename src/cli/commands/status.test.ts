@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest"
 import { createCliHome, type CliHome } from "../../../test/support/cli-home.ts"
 import { startForwardProxy } from "../../../test/support/forward-proxy.ts"
 import { startModelServer } from "../../../test/support/model-server/server.ts"
+import { startTokenOf } from "../../exec/process-tree.ts"
 
 const SECRET = "sk-0123456789abcdefghijklmn"
 
@@ -47,6 +48,29 @@ describe("status", () => {
       provider_reachable: null,
     })
     expect(out).not.toContain(SECRET)
+  })
+
+  test("background processes of an earlier Hermes are counted and named, with what ends them", async () => {
+    using home = createCliHome()
+    const entry = (pid: number, command: string) => ({
+      session_id: "proc_1",
+      command,
+      cwd: "/",
+      pid,
+      host_start_time: Number(startTokenOf(pid)),
+      started_at: 1,
+      task_id: "s",
+      notify_on_complete: false,
+    })
+    // This process stands for one that still runs; the other one has ended.
+    const entries = [entry(process.pid, "npm run dev\n# server"), { ...entry(process.pid, "ended"), pid: 2 ** 22 + 1 }]
+    writeFileSync(home.home.file("processes.json"), JSON.stringify(entries))
+    const { out } = await home.run(["status"])
+    expect(out).toContain(
+      `Background processes (1)\n  pid ${String(process.pid).padEnd(8)} npm run dev # server\n  to end them  start \`hermes\` and type /stop\n`,
+    )
+    const json: unknown = JSON.parse((await home.run(["status", "--json"])).out)
+    expect(json).toMatchObject({ background_processes: [{ command: "npm run dev\n# server", pid: process.pid }] })
   })
 
   test("--all shows no part of a key", async () => {

@@ -5,7 +5,8 @@ import { createRedactor } from "../../base/redact.ts"
 import type { Invocation } from "../command.ts"
 import { homeContext } from "../home-context.ts"
 import { printJson } from "../terminal/json-output.ts"
-import { bold } from "../../terminal/text-layout.ts"
+import { ellipsize } from "../../base/text.ts"
+import { bold, oneLine } from "../../terminal/text-layout.ts"
 import { buildId, VERSION } from "../version.ts"
 
 /** `hermes status` */
@@ -17,18 +18,21 @@ export async function run(invocation: Invocation): Promise<number> {
     printJson(terminal, statusJson(status))
     return 0
   }
-  const redactor = createRedactor({ enabled: true, secrets: [] })
   for (const [title, rows] of statusSections(status, { all: flags.has("all") })) {
     terminal.styledLine(bold(title, terminal.color))
-    for (const [name, value] of rows) terminal.line(redactor.redact(`  ${name.padEnd(12)} ${value}`, { force: true }))
+    for (const [name, value] of rows) terminal.line(redact(`  ${name.padEnd(12)} ${value}`))
   }
   return 0
+}
+
+function redact(text: string): string {
+  return createRedactor({ enabled: true, secrets: [] }).redact(text, { force: true })
 }
 
 type Rows = readonly (readonly [name: string, value: string])[]
 
 function statusSections(
-  { setup: facts, authProblems, sessions, sandbox, provider }: HomeStatus,
+  { setup: facts, authProblems, sessions, sandbox, provider, processes }: HomeStatus,
   { all }: { readonly all: boolean },
 ): readonly (readonly [title: string, rows: Rows])[] {
   const terminalNote = facts.terminalOverride === undefined ? "" : ` (set by ${facts.terminalOverride})`
@@ -81,6 +85,10 @@ function statusSections(
       ],
     ],
     [
+      processes.length === 0 ? "Background processes" : `Background processes (${processes.length})`,
+      processRows(processes),
+    ],
+    [
       "Keys",
       facts.keys
         .filter((key) => all || key.state !== "missing")
@@ -88,6 +96,23 @@ function statusSections(
     ],
   ]
   return sections.filter(([, rows]) => rows.length > 0)
+}
+
+const MAX_PROCESSES = 10
+const MAX_COMMAND_COLUMNS = 60
+
+/** They outlived a Hermes that was killed. */
+function processRows(processes: HomeStatus["processes"]): Rows {
+  if (processes.length === 0) return []
+  const shown = processes
+    .slice(0, MAX_PROCESSES)
+    .map(({ command, pid }) => [`pid ${pid}`, ellipsize(oneLine(command), MAX_COMMAND_COLUMNS)] as const)
+  const more = processes.length - shown.length
+  return [
+    ...shown,
+    ...(more > 0 ? [["more", String(more)] as const] : []),
+    ["to end them", "start `hermes` and type /stop"],
+  ]
 }
 
 function keyText(key: KeyFacts, { masked }: { readonly masked: boolean }): string {
@@ -112,7 +137,8 @@ function sandboxText(sandbox: SandboxState): string {
   return `${sandbox.required ? "none, so no command runs" : "none"}: ${sandbox.text}`
 }
 
-function statusJson({ setup: facts, authProblems, sessions, sandbox, provider }: HomeStatus): object {
+function statusJson(status: HomeStatus): object {
+  const { setup: facts, authProblems, sessions, sandbox, provider, processes } = status
   const { model } = facts
   return {
     version: facts.version,
@@ -145,6 +171,7 @@ function statusJson({ setup: facts, authProblems, sessions, sandbox, provider }:
     jobs: facts.jobs,
     sessions:
       sessions.kind === "counted" ? { today: sessions.today, total: sessions.total } : { error: sessions.reason },
+    background_processes: processes.map(({ command, pid }) => ({ command: redact(command), pid })),
     keys_set: facts.keys.flatMap(({ name, state }) => (state === "set" ? [name] : [])),
   }
 }

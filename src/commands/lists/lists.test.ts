@@ -10,7 +10,8 @@ import { fail, ok } from "../../base/result.ts"
 import type { Choice, ChoiceList } from "../choice-list.ts"
 import { agentList } from "./agent-list.ts"
 import { messageList } from "./message-list.ts"
-import { LATER_SESSIONS, modelList } from "./model-list.ts"
+import { modelList } from "./model-list.ts"
+import { LATER_SESSIONS } from "./model-choice.ts"
 import { permissionList } from "./permission-list.ts"
 import { personalityList } from "./personality-list.ts"
 import { rollbackList } from "./rollback-list.ts"
@@ -238,6 +239,30 @@ test("models: a provider without a key is connected, with a key that it accepts"
     { kind: "model", provider: "openai-api", model: "beta-2", secret },
   ])
   expect([models.modes?.[0], existsSync(context.home.file(".env"))]).toEqual([LATER_SESSIONS, false])
+})
+
+test("models: the address of a server, typed or asked for, opens its models", async () => {
+  using context = createTestHomeContext({})
+  await using server = await startModelServer([], { models: ["alpha-1", "beta-2"] })
+  const list = modelList({ context: { ...context, version: "0" }, current: undefined })
+  const typed = list.freeEntry?.(server.url)
+  if (typed === undefined) throw new Error("the address is not accepted")
+  const models = await openList(list, typed, LATER_SESSIONS)
+  expect([models.title, models.modes?.[0]]).toEqual([`Models of ${server.url}/v1`, LATER_SESSIONS])
+  const route = { baseUrl: `${server.url}/v1`, isLocal: true }
+  expect((await load(models)).map(({ value }) => value)).toEqual([
+    { kind: "model", provider: undefined, model: "alpha-1", server: route },
+    { kind: "model", provider: undefined, model: "beta-2", server: route },
+  ])
+  const own = (await load(list)).find(({ keywords }) => keywords === "custom")
+  if (own === undefined) throw new Error("the provider is not listed")
+  const address = await openList(list, own.value, LATER_SESSIONS)
+  const stays = async (text: string) => await choose(address, { kind: "address", address: text })
+  expect([await stays("nowhere"), await stays("http://127.0.0.1:1")]).toMatchObject([
+    { kind: "stay", note: '"nowhere" is not an address. It looks like http://localhost:11434/v1.' },
+    { kind: "stay", note: "Nothing listens at http://127.0.0.1:1. Start the server, or correct the host and port." },
+  ])
+  expect((await openList(address, { kind: "address", address: server.url }, LATER_SESSIONS)).title).toBe(models.title)
 })
 
 test("rollback: snapshots with their diff, then all files or one", async () => {

@@ -1,5 +1,6 @@
 import {
   checkProviderKey,
+  isServerOfUser,
   unconnectedProviders,
   type UnconnectedProvider,
 } from "../../admin/models/connect-provider.ts"
@@ -11,27 +12,10 @@ import { loadHome } from "../../admin/loaded-home.ts"
 import { assertNever } from "../../base/assert-never.ts"
 import { compactCount } from "../../base/compact-count.ts"
 import { asSentence } from "../../base/sentence.ts"
+import { typedServerAddress } from "../../base/typed-server-address.ts"
 import type { Choice, ChoiceList, Selection } from "../choice-list.ts"
-
-/** A provider to open or to connect, or a model to use. */
-export type ModelChoice =
-  | { readonly kind: "provider"; readonly provider: string }
-  | { readonly kind: "unconnected"; readonly provider: UnconnectedProvider }
-  /** What the user typed as the key of a provider. */
-  | { readonly kind: "key"; readonly key: string }
-  /**
-   * A typed model without a provider belongs to the one in use, or to the one that has it. The secret is a new key of the provider,
-   * which the caller stores.
-   */
-  | {
-      readonly kind: "model"
-      readonly provider: string | undefined
-      readonly model: string
-      readonly secret?: ProviderSecret
-    }
-
-export const THIS_SESSION = "this session only"
-export const LATER_SESSIONS = "also the default for later sessions"
+import { LATER_SESSIONS, modesFor, THIS_SESSION, type ModelChoice } from "./model-choice.ts"
+import { addressList, openServer } from "./server-list.ts"
 
 export interface ModelListOptions {
   readonly context: HomeContext & { readonly version: string }
@@ -74,8 +58,15 @@ export function modelList(options: ModelListOptions): ChoiceList<ModelChoice> {
       }))
       return { choices: [...(isListed ? [] : [currentProvider(current)]), ...choices, ...unconnected] }
     },
-    freeEntry: (model) => ({ kind: "model", provider: undefined, model }),
-    select: (value, { mode }) => Promise.resolve(openChoice(value, options, mode)),
+    typedText: "type to filter, or type a model name or a server address",
+    freeEntry: (text) =>
+      typedServerAddress(text) === undefined
+        ? { kind: "model", provider: undefined, model: text }
+        : { kind: "address", address: text },
+    select: async (value, { mode, signal }) =>
+      value.kind === "address"
+        ? await openServer(value.address, { context, mode, signal })
+        : openChoice(value, options, mode),
   }
 }
 
@@ -86,15 +77,16 @@ const MISSING: Readonly<Record<UnconnectedProvider["missing"]["kind"], string>> 
   "needs-variable": "needs an account",
 }
 
-function modesFor(mode: string | undefined): readonly string[] {
-  return mode === LATER_SESSIONS ? [LATER_SESSIONS, THIS_SESSION] : [THIS_SESSION, LATER_SESSIONS]
-}
-
-function openChoice(value: ModelChoice, options: ModelListOptions, mode: string | undefined): Selection<ModelChoice> {
+function openChoice(
+  value: Exclude<ModelChoice, { kind: "address" }>,
+  options: ModelListOptions,
+  mode: string | undefined,
+): Selection<ModelChoice> {
   if (value.kind === "model" || value.kind === "key") return { kind: "done" }
   if (value.kind === "provider") return { kind: "open", list: modelsOfProvider({ id: value.provider }, options, mode) }
   const { provider } = value
   const { missing, id, name } = provider
+  if (isServerOfUser(provider)) return { kind: "open", list: addressList({ context: options.context, mode }) }
   if (options.picksUnconnected === true && missing.kind !== "needs-key") return { kind: "done" }
   switch (missing.kind) {
     case "needs-key":

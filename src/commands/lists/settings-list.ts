@@ -1,5 +1,5 @@
 import { settingsWithOrigin } from "../../admin/settings/describe-settings.ts"
-import { setSecretSetting, setSetting, unsetSetting } from "../../admin/settings/edit-settings.ts"
+import { setSetting, unsetSetting } from "../../admin/settings/edit-settings.ts"
 import { findLostProtection } from "../../admin/settings/lost-protection.ts"
 import type { HomeContext } from "../../admin/home-context.ts"
 import { loadSettings } from "../../admin/settings/load-settings.ts"
@@ -139,11 +139,11 @@ function confirmList(
 }
 
 async function changeSetting(context: HomeContext, key: string, text: string): Promise<Selection<SettingChoice>> {
-  const change = isSecretSetting(key) ? setSecretSetting : setSetting
-  const edited = await change(context, key, text)
+  const edited = await setSetting(context, key, text)
   if (!edited.ok) return { kind: "stay", note: asSentence(edited.error.message) }
-  const warnings = edited.value.warnings.map(asSentence).join(" ")
-  return { kind: "back", note: `Set ${edited.value.paths.join(", ")}. ${warnings}`.trim() }
+  const { paths, secretVariables, warnings } = edited.value
+  const stored = secretVariables.length === 0 ? [] : [`The value is stored in .env as ${secretVariables.join(", ")}.`]
+  return { kind: "back", note: [`Set ${paths.join(", ")}.`, ...stored, ...warnings.map(asSentence)].join(" ") }
 }
 
 function isSecretSetting(key: string): boolean {

@@ -176,9 +176,9 @@ async function unpack(archive: string, staging: string): Promise<string> {
   })()
   await Promise.all([reading, writing]).catch((cause: unknown) => {
     entries.destroy()
-    throw cause instanceof ArchiveError
-      ? cause
-      : new ArchiveError(`it is not a readable tar.gz (${errorMessage(cause)})`, { cause })
+    if (cause instanceof ArchiveError) throw cause
+    const reason = isNotFound(cause) ? "there is no such file" : `it is not a readable tar.gz (${errorMessage(cause)})`
+    throw new ArchiveError(reason, { cause })
   })
   const [folder, ...others] = folders
   if (folder === undefined || others.length > 0) throw new ArchiveError("it must contain exactly one directory")

@@ -46,6 +46,8 @@ export interface ProcessRegistry {
     id: string,
     options: { readonly timeoutMs: number; readonly signal: AbortSignal },
   ): Promise<"exited" | "timeout" | "interrupted" | "not_found">
+  /** Resolves when it has exited. The exit is not taken for reported. */
+  exited(id: string): Promise<void>
   kill(id: string, source: string): Promise<"killed" | "already_exited" | "not_found">
   /** Kills everything that a session started and that still runs, here or in a Hermes process that was killed. */
   killOwned(owner: string, source: string): Promise<void>
@@ -192,6 +194,9 @@ export function createProcessRegistry(options: ProcessRegistryOptions): ProcessR
       process.lifecycle.waiters -= 1
       enough.abort()
       return outcome
+    },
+    exited: async (id) => {
+      await tracked.get(id)?.done.promise
     },
     kill,
     killOwned: async (owner, source) => {

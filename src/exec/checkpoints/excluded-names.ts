@@ -4,7 +4,12 @@
  */
 export function isExcluded(name: string, kind: "directory" | "other"): boolean {
   if (ALWAYS.has(name) || EXCLUDED_ENDING.test(name) || name.startsWith(".env.")) return true
-  return kind === "directory" && DIRECTORIES.has(name)
+  return kind === "directory" && isOutputDirectory(name)
+}
+
+/** A directory whose content is built or downloaded. */
+export function isOutputDirectory(name: string): boolean {
+  return DIRECTORIES.has(name)
 }
 
 const DIRECTORIES = new Set(

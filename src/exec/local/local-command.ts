@@ -71,6 +71,8 @@ interface LocalRun extends Omit<RunCommandOptions, "cwd">, LocalShell {
 }
 
 export interface LocalCommand extends RunningCommand {
+  /** Leads the process group of the command; undefined when it could not be started. */
+  readonly pid: number | undefined
   /** Resolves when the command has really exited: after an interrupt `exit` does not wait for a command that ignores SIGTERM. */
   readonly terminated: Promise<void>
   /** Whether processes remain in the group of a command that has exited. */
@@ -86,6 +88,7 @@ export function runLocalCommand(command: string, options: LocalRun): LocalComman
   if ("how" in started) {
     live.end()
     return {
+      pid: undefined,
       output: live,
       exit: Promise.resolve({ ...started, output: "", omittedChars: 0 }),
       terminated: Promise.resolve(),
@@ -101,6 +104,7 @@ export function runLocalCommand(command: string, options: LocalRun): LocalComman
     live.push(text)
   })
   return {
+    pid,
     output: live,
     exit: watched.exit.then((how) => {
       live.end()

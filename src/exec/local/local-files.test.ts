@@ -130,13 +130,6 @@ test("stat returns undefined for a missing file, even below a file", async () =>
   expect(await files.list(".")).toEqual([{ name: "file", kind: "file" }])
 })
 
-test("the directory for results is private", async () => {
-  await using home = await temporaryHome()
-  const path = await filesOf(home).temporaryDirectory()
-  const found = await stat(path)
-  expect([found.isDirectory(), found.uid, found.mode & 0o077]).toEqual([true, process.getuid?.(), 0])
-})
-
 test("readRange reads a part and stops at the end of the file", async () => {
   await using home = await temporaryHome({ workFiles: { f: "0123456789" } })
   const files = filesOf(home)

@@ -1,7 +1,6 @@
 import { constants, linkSync, lstatSync, readdirSync, readlinkSync, realpathSync, statSync, unlinkSync } from "node:fs"
-import { lstat, mkdir, mkdtemp, open } from "node:fs/promises"
+import { open } from "node:fs/promises"
 import type { FileHandle } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { basename, dirname, isAbsolute, join, resolve } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
@@ -102,7 +101,6 @@ function createFiles(options: LocalFilesOptions, judged?: JudgedPaths): FileSyst
       judged?.removed(target)
     },
     realPath,
-    temporaryDirectory: () => privateDirectory(join(tmpdir(), `hermes-results-${process.getuid?.() ?? "user"}`)),
     withJudgedPaths: (paths) => createFiles(options, createJudgedPaths(paths)),
   }
 }
@@ -274,14 +272,6 @@ function linkTarget(path: string): string | undefined {
     // Removed or replaced in between.
     return undefined
   }
-}
-
-/** Another user may have created the predictable name in the shared directory and could read our files; then a random name is used. */
-async function privateDirectory(path: string): Promise<string> {
-  await mkdir(path, { recursive: true, mode: 0o700 })
-  const found = await lstat(path)
-  const ours = found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid())
-  return ours && (found.mode & 0o077) === 0 ? path : await mkdtemp(`${path}-`)
 }
 
 function isMissing(error: unknown): boolean {

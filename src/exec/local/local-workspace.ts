@@ -1,12 +1,13 @@
 import { accessSync, existsSync } from "node:fs"
 import { release, type } from "node:os"
+import { dirname } from "node:path"
 
 import { errorMessage } from "../../base/system-error.ts"
 import type { LocalBackgroundCommand } from "../background/start-local.ts"
 import { visibleVariables } from "../command-environment.ts"
 import { LiveOutput, outputOnceStarted } from "../live-output.ts"
 import type { ProgramOptions, StartedProgram } from "../programs/programs.ts"
-import type { RunningCommand, RunCommandOptions, Workspace } from "../workspace.ts"
+import type { ResultFiles, RunningCommand, RunCommandOptions, Workspace } from "../workspace.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { LocalCommand, LocalShell, PrewarmedRun, PrewarmedShell } from "./local-command.ts"
 import { createLocalFiles } from "./local-files.ts"
@@ -37,6 +38,8 @@ export interface LocalWorkspaceOptions {
   /** Opens the sandbox for all commands. */
   readonly openSandbox?: OpenSandbox
   readonly fileGuard?: FileGuard
+  /** Where results of this conversation are stored. Its parent has those of others, and commands can write neither. No links. */
+  readonly resultDirectory?: string
 }
 
 /** How long it takes to set up a sandbox, with a margin. */
@@ -204,6 +207,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       prepare(closing.signal).catch(() => undefined)
     },
     files: createLocalFiles({ cwd: state.cwd, userHome: options.userHome, guard: options.fileGuard }),
+    results: resultFiles(options.resultDirectory),
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
       if (run.keepState === true) return runWithState(command, bounded)
@@ -244,6 +248,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
         home: options.userHome,
         cwd: state.cwd(),
       }),
+    processGroups: () => [...started, ...background].flatMap(({ pid }) => pid ?? []),
     close: async () => {
       closing.abort()
       prewarmer?.dispose()
@@ -263,6 +268,18 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       state.dispose()
       disposeOwnMachine()
     },
+  }
+}
+
+function resultFiles(directory: string | undefined): ResultFiles {
+  if (directory === undefined)
+    return { save: () => Promise.reject(new Error("this workspace has no directory for results")) }
+  // Loaded with the first result that is too long, which many conversations never have.
+  const load = () => import("./local-results.ts")
+  return {
+    directory,
+    save: async (text) => (await load()).saveResult(directory, text),
+    removeOld: async (now) => (await load()).removeOldResults(dirname(directory), now),
   }
 }
 

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process"
 import {
   existsSync,
   mkdirSync,
@@ -41,6 +42,7 @@ test("directories of processes that have ended are removed, others stay", () => 
   utimesSync(abandoned, 0, 0)
   const foreign = directory("something_else", "1 x")
   symlinkSync(foreign, join(root, "hermes_sandbox_link"))
+  execFileSync("mkfifo", [join(directory("hermes_sandbox_pipe"), ".owner")])
   const next = createStagingDirectory({}, root)
   expect([running.path, dead, created, abandoned, foreign, next.path].map((path) => existsSync(path))).toEqual([
     true,

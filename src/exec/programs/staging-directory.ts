@@ -1,16 +1,9 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs"
+import { existsSync, lstatSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
+import { readRegularFile } from "../../base/regular-file.ts"
+import { inVerified, openVerified } from "../local/verified-path.ts"
 import { isSameProcess, startTokenOf } from "../process-tree.ts"
 
 /** A private directory for the files of one script. The code that creates it must remove it. */
@@ -25,22 +18,35 @@ const OWNER_FILE = ".owner"
 /** A directory without an owner may be one that another process is just creating. */
 const CREATION_MS = 60_000
 
+const MAX_OWNER_BYTES = 1000
+
 /** Also removes the directories that killed processes left behind. */
 export function createStagingDirectory(files: Readonly<Record<string, string>>, root = tmpdir()): StagingDirectory {
   removeStale(root)
-  const path = mkdtempSync(join(root, PREFIX))
+  const path = mkdtempSync(join(realpathSync(root), PREFIX))
   const remove = (): void => {
     rmSync(path, { recursive: true, force: true })
   }
   try {
-    chmodSync(path, 0o700)
-    writeFileSync(join(path, OWNER_FILE), `${process.pid} ${startTokenOf(process.pid)}`, { mode: 0o600 })
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(path, name), text, { mode: 0o600 })
+    writeFiles(path, { [OWNER_FILE]: `${process.pid} ${startTokenOf(process.pid)}`, ...files })
   } catch (error) {
     remove()
     throw error
   }
   return { path, remove }
+}
+
+/** A command that still runs may replace the directory or a file with a link, which is not followed. */
+function writeFiles(directory: string, files: Readonly<Record<string, string>>): void {
+  const opened = openVerified(directory, "directory")
+  try {
+    inVerified(opened, directory, (path) => {
+      for (const [name, text] of Object.entries(files))
+        writeFileSync(join(path, name), text, { mode: 0o600, flag: "wx" })
+    })
+  } finally {
+    opened.close()
+  }
 }
 
 function removeStale(root: string): void {
@@ -59,6 +65,8 @@ function isStale(path: string): boolean {
   const facts = lstatSync(path)
   if (!facts.isDirectory() || facts.uid !== process.getuid?.()) return false
   if (!existsSync(join(path, OWNER_FILE))) return Date.now() - facts.mtimeMs > CREATION_MS
-  const [pid = "", startedAt = ""] = readFileSync(join(path, OWNER_FILE), "utf8").split(" ")
+  // A command may have put a pipe there, on which a plain read would wait forever.
+  const { bytes } = readRegularFile(join(path, OWNER_FILE), { maxBytes: MAX_OWNER_BYTES })
+  const [pid = "", startedAt = ""] = bytes.toString("utf8").split(" ")
   return !isSameProcess({ pid: Number(pid), startedAt })
 }

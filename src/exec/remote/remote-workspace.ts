@@ -6,6 +6,7 @@ import type { Logger } from "../../base/logger.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { outputOnceStarted } from "../live-output.ts"
 import { spawnProgram } from "../run-program.ts"
+import { createRemoteResults } from "../result-files.ts"
 import { createShellFiles } from "../shell-files.ts"
 import type { RunningCommand, RunCommandOptions, Workspace, WorkspaceKind } from "../workspace.ts"
 import { createFileSync } from "./file-sync.ts"
@@ -122,26 +123,28 @@ export function createRemoteWorkspace(options: RemoteWorkspaceOptions): Workspac
     return { output: handle.output, exit }
   }
 
+  const files = createShellFiles({
+    cwd: state.cwd,
+    home: facts.home,
+    maxInputBytes,
+    runScript: async (script, args, stdin) => {
+      const pending = runScript(
+        transport,
+        { script, args },
+        { stdin, signal: closing.signal, timeoutMs: FILE_OPERATION_TIMEOUT_MS, mayReopen: true },
+      )
+      track(pending)
+      const result = await pending
+      if (result.kind === "unreachable") throw new Error(result.error)
+      return { failed: result.code !== 0, stdout: result.stdout, stderr: result.stderr }
+    },
+  })
   return {
     kind: options.kind,
     isContainer: options.isContainer,
     cwd: state.cwd,
-    files: createShellFiles({
-      cwd: state.cwd,
-      home: facts.home,
-      maxInputBytes,
-      runScript: async (script, args, stdin) => {
-        const pending = runScript(
-          transport,
-          { script, args },
-          { stdin, signal: closing.signal, timeoutMs: FILE_OPERATION_TIMEOUT_MS, mayReopen: true },
-        )
-        track(pending)
-        const result = await pending
-        if (result.kind === "unreachable") throw new Error(result.error)
-        return { failed: result.code !== 0, stdout: result.stdout, stderr: result.stderr }
-      },
-    }),
+    files,
+    results: createRemoteResults(files),
     run: (command, run) => {
       const bounded = { ...run, signal: AbortSignal.any([run.signal, closing.signal]) }
       if (run.keepState !== true) return runStateless(command, bounded)

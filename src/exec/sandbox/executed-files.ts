@@ -1,10 +1,20 @@
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, renameSync, symlinkSync } from "node:fs"
+import { accessSync, constants, existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
-import { writeFileAtomic } from "../../base/atomic-file.ts"
 import { isRecord } from "../../base/json.ts"
-import { errorMessage } from "../../base/system-error.ts"
+import { realPath } from "../../base/real-path.ts"
+import { errorCode, errorMessage } from "../../base/system-error.ts"
 import { ACCOUNT_START_UP } from "../../config/protected-paths.ts"
+import {
+  isInReach,
+  linkAbove,
+  openDirectoriesAbove,
+  renameAside,
+  replaceFile,
+  restoreLink,
+  unusedName,
+} from "./contained-changes.ts"
+import type { Writable } from "./contained-changes.ts"
 import { expandNames } from "./expand-names.ts"
 import {
   executingKeys,
@@ -12,14 +22,16 @@ import {
   gitConfigsOf,
   gitDirectoryOf,
   hasHooks,
+  hooksIn,
   isRepositoryDirectory,
+  plainSettings,
   rebaseSteps,
 } from "./git-repositories.ts"
-import type { ProjectSearch } from "./git-repositories.ts"
 import { createNameLookup } from "./name-lookup.ts"
 import type { NameLookup } from "./name-lookup.ts"
 import { groupByTop, possibleGroups } from "./names-by-top.ts"
-import { executedFiles, isInstruction, linkedDirectories } from "./project-protection.ts"
+import type { ProjectSearch } from "./project-index.ts"
+import { executedFiles, isChangedSince, isInstruction, linkedDirectories } from "./project-protection.ts"
 import { submodulePaths } from "./submodule-paths.ts"
 
 /**
@@ -29,6 +41,8 @@ import { submodulePaths } from "./submodule-paths.ts"
 export interface ExecutedFiles {
   /** Compares with the state before and undoes what would be executed without anybody looking. Returns what happened, for the user. */
   check(): readonly string[]
+  /** The accepted state of a file in one of the directories; undefined when it was not checked. */
+  accepted(directory: string, path: string): { readonly state: FileState | undefined } | undefined
   /** The remembered state as JSON data, for `restoreExecutedFiles`. */
   state(): readonly StoredState[]
 }
@@ -43,6 +57,8 @@ interface StoredFileState extends Omit<FileState, "linked"> {
 export interface ExecutedFilesOptions {
   /** The directories of the project that commands can write. */
   readonly directories: readonly string[]
+  /** What commands can write at all. Nothing else is changed. */
+  readonly writable: Writable
   /** Files, and directories with everything in them, that the user opened for the command. */
   readonly opened: readonly string[]
   /** The command may change instructions for agents, because git updates the working tree. */
@@ -53,56 +69,103 @@ export interface ExecutedFilesOptions {
   readonly home?: { readonly path: string; readonly writable: readonly string[] } | undefined
 }
 
-/** Remembers the state before a command. */
-export function rememberExecutedFiles(options: ExecutedFilesOptions): ExecutedFiles {
-  return comparedWith(options, undefined)
+/**
+ * Remembers the state before a command. While a background process runs, it is the one that the check before accepted: the process may have
+ * written something since then.
+ */
+export function rememberExecutedFiles(
+  options: ExecutedFilesOptions,
+  before: { readonly startedMs: number; readonly previous?: ExecutedFiles | undefined },
+): ExecutedFiles {
+  return comparedWith(options, before)
 }
 
 /** Continues with a state that another process remembered. */
-export function restoreExecutedFiles(options: ExecutedFilesOptions, state: readonly unknown[]): ExecutedFiles {
-  return comparedWith(options, new Map(state.flatMap(storedState)))
+export function restoreExecutedFiles(
+  options: ExecutedFilesOptions,
+  { state, startedMs }: { readonly state: readonly unknown[]; readonly startedMs: number },
+): ExecutedFiles {
+  return comparedWith(options, { stored: new Map(state.flatMap(storedState)), startedMs })
 }
 
 function comparedWith(
-  { directories, opened, opensInstructions, keepsNew, home: userHome }: ExecutedFilesOptions,
-  before: ReadonlyMap<string, FileState | undefined> | undefined,
+  { directories, writable, opened, opensInstructions, keepsNew, home: userHome }: ExecutedFilesOptions,
+  { previous, stored: before, startedMs }: StateBefore,
 ): ExecutedFiles {
   const isOpened = (path: string): boolean =>
     (opensInstructions === true && isInstruction(path)) ||
     opened.some((root) => path === root || path.startsWith(`${root}/`))
-  const inProject = (mayExist: NameLookup): readonly string[] =>
-    [
-      ...executedFiles(directories, mayExist),
-      ...linkedDirectories(directories, mayExist),
-      ...directories.map(rebaseSteps),
-    ].filter((path) => !isOpened(path))
+  const inProject = (mayExist: NameLookup, inside = directories): readonly string[] =>
+    [...executedFiles(inside, mayExist), ...linkedDirectories(inside, mayExist), ...inside.map(rebaseSteps)].filter(
+      (path) => !isOpened(path),
+    )
+  const acceptPrevious = (lookup: NameLookup): void => {
+    for (const directory of directories) {
+      for (const path of [...inProject(lookup, [directory]), ...home]) {
+        const accepted = previous?.accepted(directory, path)
+        if (accepted !== undefined) known.set(path, accepted.state)
+      }
+    }
+  }
   const inHome = (lookup: NameLookup): readonly string[] =>
     userHome === undefined ? [] : startUpFiles(userHome, lookup)
   const lookup = createNameLookup()
   const home = new Set(inHome(lookup))
   const project = before === undefined ? inProject(lookup).filter((path) => !home.has(path)) : []
   const known = new Map(before ?? statesOf([...project, ...home], lookup))
+  if (previous !== undefined) acceptPrevious(lookup)
   return {
     check: () => {
+      const open = (path: string): void => {
+        openDirectoriesAbove(path, { writable, sinceMs: startedMs })
+      }
+      for (const directory of directories) if (!isReadable(directory)) open(join(directory, ".git"))
       const mayExist = createNameLookup()
       for (const path of inHome(mayExist)) home.add(path)
       return [...new Set([...known.keys(), ...home, ...inProject(mayExist)])].flatMap((path) => {
-        if (!mayExist(path)) return []
+        if (!mayExist(path) || (!home.has(path) && isOpened(path))) return []
         const before = known.get(path)
-        const now = stateOf(path)
+        const now = stateOf(path, open)
         if (now === undefined || isSame(before, now)) return []
         known.set(path, now)
+        const link = linkAbove(path, writable)
+        // Through the link, the file may be anywhere.
+        if (link !== undefined && isChangedSince(link, startedMs)) {
+          if (keepsNew === true) return []
+          const text = undo(link, known.get(link), writable)
+          return text === undefined ? [] : [text]
+        }
         if (basename(path) === ".git" && before === undefined && known.has(join(path, "config")))
-          return undo(path, before) ?? []
+          return undo(path, before, writable) ?? []
         const isUndone =
           home.has(path) || basename(path) === "commondir" || (keepsNew === undefined && isUndoneWhenNew(path))
-        const texts = react(path, before, { now, isUndone })
+        const texts = react(path, before, { now, isUndone, writable })
         known.set(path, stateOf(path))
         return texts
       })
     },
+    accepted: (directory, path) =>
+      (directories.includes(directory) && !isOpened(path)) || home.has(path) ? { state: known.get(path) } : undefined,
     state: () => Array.from(known, ([path, state]) => [path, state === undefined ? null : stored(state)]),
   }
+}
+
+function isReadable(directory: string): boolean {
+  try {
+    accessSync(directory, constants.R_OK | constants.X_OK)
+    return true
+  } catch {
+    // It is gone, or not accessible.
+    return false
+  }
+}
+
+interface StateBefore {
+  /** When the command started, in milliseconds since 1970. */
+  readonly startedMs: number
+  readonly previous?: ExecutedFiles | undefined
+  /** What another process remembered. */
+  readonly stored?: ReadonlyMap<string, FileState | undefined>
 }
 
 /** Without its own files git could not use a new repository; what it would execute there is judged by content. */
@@ -114,11 +177,13 @@ function isUndoneWhenNew(path: string): boolean {
 function react(
   path: string,
   before: FileState | undefined,
-  { now, isUndone }: { readonly now: FileState; readonly isUndone: boolean },
+  { now, isUndone, writable }: { readonly now: FileState; readonly isUndone: boolean; readonly writable: Writable },
 ): readonly string[] {
-  const renamed = before === undefined ? renameLinked(path) : []
+  const renamed = before === undefined ? renameLinked(path, writable) : []
   if (renamed.length > 0 && stateOf(path) === undefined) return renamed
-  const text = restoreLinked(path, before, now) ?? (isUndone ? undo(path, before) : judge(path, before, now))
+  const text =
+    restoreLinked(path, { before, now, writable }) ??
+    (isUndone ? undo(path, before, writable) : judge(path, before, { now, writable }))
   return text === undefined ? renamed : [...renamed, text]
 }
 
@@ -177,7 +242,8 @@ function statesOf(
   return paths.map((path) => [path, mayExist(path) ? stateOf(path) : undefined])
 }
 
-function stateOf(path: string): FileState | undefined {
+/** `open` is called when a directory above it cannot be accessed. */
+function stateOf(path: string, open?: (path: string) => void): FileState | undefined {
   try {
     const facts = lstatSync(path, { throwIfNoEntry: false })
     if (facts === undefined) return undefined
@@ -192,7 +258,11 @@ function stateOf(path: string): FileState | undefined {
         ? { linked: { bytes: readFileSync(path), mode: facts.mode & 0o777 } }
         : {}),
     }
-  } catch {
+  } catch (error) {
+    if (errorCode(error) === "EACCES" && open !== undefined) {
+      open(path)
+      return stateOf(path)
+    }
     // A part of the path is a file, or not accessible.
     return undefined
   }
@@ -201,12 +271,19 @@ function stateOf(path: string): FileState | undefined {
 const MAX_LINKED_BYTES = 1_000_000
 
 /** Restores a file that was changed through another of its names. What was written is kept beside it. */
-function restoreLinked(path: string, before: FileState | undefined, now: FileState): string | undefined {
+function restoreLinked(
+  path: string,
+  {
+    before,
+    now,
+    writable,
+  }: { readonly before: FileState | undefined; readonly now: FileState; readonly writable: Writable },
+): string | undefined {
   const { linked } = before ?? {}
   if (linked === undefined || now.linked === undefined || now.linked.bytes.equals(linked.bytes)) return undefined
   const aside = unusedName(`${path}.from-sandbox`)
-  writeFileAtomic(aside, now.linked.bytes, { mode: 0o600, refuseLink: true })
-  writeFileAtomic(path, linked.bytes, { mode: linked.mode, refuseLink: true })
+  if (!replaceFile(aside, now.linked.bytes, { mode: 0o600, writable })) return undefined
+  replaceFile(path, linked.bytes, { mode: linked.mode, writable })
   return `While a command ran, ${path}, which other programs execute or obey, was changed through another name of the same file. Hermes restored it and kept the new text as ${basename(aside)}.`
 }
 
@@ -216,7 +293,7 @@ const MAX_ENTRIES = 500
  * Renames a new file with several names, also one in a new directory: once it is protected, a command could still change it through its
  * other name. Renaming is safe even if a process exchanges directories at the same moment, in contrast to writing a copy.
  */
-function renameLinked(path: string): readonly string[] {
+function renameLinked(path: string, writable: Writable): readonly string[] {
   const pending = [path]
   const texts: string[] = []
   for (let count = 0; count < MAX_ENTRIES; count += 1) {
@@ -225,10 +302,10 @@ function renameLinked(path: string): readonly string[] {
     const facts = lstatSync(next, { throwIfNoEntry: false })
     if (facts?.isDirectory() === true) pending.push(...readdirSync(next).map((name) => join(next, name)))
     if (facts?.isFile() !== true || facts.nlink < 2 || next.includes(".from-sandbox")) continue
-    const aside = unusedName(`${next}.from-sandbox`)
-    renameSync(next, aside)
+    const aside = renameAside(next, writable)
+    if (aside === undefined) continue
     texts.push(
-      `A command created ${next}, which other programs execute or obey, as a second name of another file. Hermes renamed it to ${basename(aside)}.`,
+      `A command created ${next}, which other programs execute or obey, as a second name of another file. Hermes renamed it to ${aside}.`,
     )
   }
   return texts
@@ -247,33 +324,33 @@ function isRebase(path: string): boolean {
 }
 
 /** Renames what appeared, so that nothing executes it and nothing is lost, and puts a link back. A file that was changed from outside stays. */
-export function undo(path: string, before: FileState | undefined): string | undefined {
+export function undo(path: string, before: FileState | undefined, writable: Writable): string | undefined {
   if (before !== undefined && before.target === undefined) return undefined
-  const aside = unusedName(`${path}.from-sandbox`)
+  let aside: string | undefined
   try {
-    renameSync(path, aside)
-    if (before?.target !== undefined) symlinkSync(before.target, path)
+    aside = renameAside(path, writable)
+    if (aside === undefined) return undefined
+    if (before?.target !== undefined) restoreLink(path, before.target, writable)
   } catch (error) {
     return `While a command ran, ${path} appeared, ${effectOf(path)}, and Hermes could not rename it: ${errorMessage(error)}. Check it.`
   }
-  return `While a command ran, ${path} appeared, ${effectOf(path)}. Hermes renamed it to ${basename(aside)}; rename it back if you want it.`
+  return `While a command ran, ${path} appeared, ${effectOf(path)}. Hermes renamed it to ${aside}; rename it back if you want it.`
 }
 
 function effectOf(path: string): string {
   return isInstruction(path) ? "whose text agents follow in later sessions" : "which other programs execute"
 }
 
-function unusedName(path: string, number = 1): string {
-  const candidate = number === 1 ? path : `${path}-${number}`
-  return existsSync(candidate) ? unusedName(path, number + 1) : candidate
-}
-
 /** A git configuration that got new programs is restored; of other files the user is informed when they are new. */
-function judge(path: string, before: FileState | undefined, now: FileState): string | undefined {
-  if (isRebase(path)) return judgeRebase(path, before, now)
+function judge(
+  path: string,
+  before: FileState | undefined,
+  { now, writable }: { readonly now: FileState; readonly writable: Writable },
+): string | undefined {
+  if (isRebase(path)) return judgeRebase(path, before, { now, writable })
   // Another directory took its name, together with the one around it.
   if (basename(path) === "hooks" && before?.target === undefined && hasHooks(join(dirname(path), "config")))
-    return undo(path, undefined)
+    return undo(path, undefined, writable)
   if (!isGitConfig(path)) {
     return before === undefined || before.target !== undefined
       ? `While a command ran, ${path} appeared, which other programs execute or obey. Check it before you use it.`
@@ -281,23 +358,29 @@ function judge(path: string, before: FileState | undefined, now: FileState): str
   }
   const added = addedKeys(before?.config ?? "", now.config ?? "")
   if (added.length === 0) return undefined
-  if (before?.config === undefined) return hostileRepository(path, added)
-  writeFileAtomic(path, before.config)
+  if (before?.config === undefined) return hostileRepository(path, added, writable)
+  replaceFile(path, before.config, { writable })
   return `While a command ran, ${path} got entries with which git starts programs (${added.join(", ")}). Hermes restored the file.`
 }
 
 /** New steps that run commands become comments: the user would run them outside the sandbox by continuing the rebase. */
-function judgeRebase(path: string, before: FileState | undefined, now: FileState): string | undefined {
+function judgeRebase(
+  path: string,
+  before: FileState | undefined,
+  { now, writable }: { readonly now: FileState; readonly writable: Writable },
+): string | undefined {
+  // Git creates no such link, and follows one.
+  if (now.target !== undefined && before?.target === undefined) return undo(path, undefined, writable)
   const known = executingSteps(before?.config ?? "")
   const text = now.config ?? ""
   const added = executingSteps(text).filter((step) => !known.includes(step))
   if (added.length === 0) return undefined
   const lines = text.split("\n").map((line) => (added.includes(line.replace(/\r$/u, "")) ? `# ${line}` : line))
-  writeFileAtomic(path, lines.join("\n"), { refuseLink: true })
+  replaceFile(path, lines.join("\n"), { writable })
   return `While a command ran, the rebase in ${dirname(path)} got steps that run commands (${added.join("; ")}). Hermes turned them into comments; check them before you continue the rebase.`
 }
 
-function addedKeys(before: string, now: string): readonly string[] {
+export function addedKeys(before: string, now: string): readonly string[] {
   const left = [...executingKeys(before)]
   return executingKeys(now).filter((key) => {
     const index = left.indexOf(key)
@@ -306,31 +389,36 @@ function addedKeys(before: string, now: string): readonly string[] {
   })
 }
 
-function hostileRepository(config: string, keys: readonly string[]): string {
+function hostileRepository(config: string, keys: readonly string[], writable: Writable): string {
   const what = `A command created the git repository in ${dirname(config)} with entries or hooks with which git starts programs (${keys.join(", ")}).`
-  const renamed = neutralise(config, keys)
+  const renamed = neutralise(config, keys, writable)
   return renamed.length === 0
     ? `${what} Check ${config} before you use git there.`
     : `${what} Hermes renamed ${renamed.join(" and ")}; check the content and rename it back if you want it.`
 }
 
 /**
- * Renames what git would execute, which is safe even if a process exchanges directories at the same moment. The repositories of submodules and
- * worktrees belong to another one, and git would not find their files without the entries.
+ * Renames what git would execute. The repositories of submodules and worktrees belong to another one, and git would not find their files
+ * without the other settings.
  */
-function neutralise(config: string, keys: readonly string[]): readonly string[] {
+function neutralise(config: string, keys: readonly string[], writable: Writable): readonly string[] {
   const directory = dirname(config)
-  if (/\/\.git\/(?:modules|worktrees)\//u.test(`${directory}/`)) return []
+  const isPart = /\/\.git\/(?:modules|worktrees)\//u.test(`${directory}/`)
+  const harmless = isPart
+    ? ["hooks", "extensions.worktreeconfig", "core.worktree"]
+    : ["hooks", "extensions.worktreeconfig"]
+  const text = isPart ? textOf(config) : undefined
   const names = [
     ...(keys.includes("hooks") ? ["hooks"] : []),
-    ...(keys.some((key) => key !== "hooks" && key !== "extensions.worktreeconfig") ? [basename(config)] : []),
+    ...(keys.some((key) => !harmless.includes(key)) ? [basename(config)] : []),
   ]
   return names.flatMap((name) => {
     const path = join(directory, name)
-    const aside = unusedName(`${path}.from-sandbox`)
     try {
-      renameSync(path, aside)
-      return [`${path} to ${basename(aside)}`]
+      const aside = renameAside(path, writable)
+      if (aside === undefined) return []
+      if (path === config && text !== undefined) replaceFile(config, plainSettings(text), { writable, mode: 0o644 })
+      return [`${path} to ${aside}`]
     } catch {
       // The message asks the user to check it.
       return []
@@ -338,28 +426,89 @@ function neutralise(config: string, keys: readonly string[]): readonly string[] 
   })
 }
 
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    // It is gone, or cannot be read.
+    return ""
+  }
+}
+
+function isOfAnother(
+  config: string,
+  { directory, known }: { readonly directory: string; readonly known: ReadonlySet<string> },
+): boolean {
+  const real = realPath(config)
+  if (real.startsWith(`${directory}/`)) return false
+  return [...known].some((other) => other !== directory && gitConfigsOf(other).some((path) => realPath(path) === real))
+}
+
+interface KnownRepositories {
+  readonly root: string
+  /** Grows by the ones that are found. */
+  readonly known: Set<string>
+  readonly writable: Writable
+  /** Set where earlier searches were not complete: a repository that nothing changed since then is none of the command's. */
+  readonly changedSinceMs?: number | undefined
+  /** Returns the submodules that an index of git lists. */
+  readonly submodules?: (indexFile: string) => readonly string[]
+}
+
 /** Checks repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */
-export function checkNewRepositories(root: string, known: Set<string>, { found }: ProjectSearch): readonly string[] {
-  const submodules = [...new Set([root, ...found, ...known])].flatMap((directory) =>
-    submodulePaths(join(gitDirectoryOf(directory), "index")).map((path) => join(directory, path)),
+export function checkNewRepositories(
+  { root, known, writable, changedSinceMs, submodules: listed = submodulePaths }: KnownRepositories,
+  { found }: ProjectSearch,
+): readonly string[] {
+  const directories = [...found.keys()]
+  const submodules = [...new Set([root, ...directories, ...known])].flatMap((directory) =>
+    listed(join(gitDirectoryOf(directory), "index")).map((path) => join(directory, path)),
   )
-  const unknown = [...new Set([...found, ...submodules])].filter((directory) => !known.has(directory))
+  const unknown = [...new Set([...directories, ...submodules])].filter((directory) => !known.has(directory))
   return unknown.flatMap((directory) => {
     // A directory that is none may become one.
     if (!isRepositoryDirectory(directory)) return []
     known.add(directory)
-    return checkRepository(directory)
+    return changedSinceMs === undefined || isRepositoryChanged(directory, changedSinceMs)
+      ? checkRepository(directory, { known, writable })
+      : []
   })
 }
 
-function checkRepository(directory: string): readonly string[] {
+function isRepositoryChanged(directory: string, sinceMs: number): boolean {
+  return gitConfigsOf(directory).some(
+    (config) => isChangedSince(config, sinceMs) || isChangedSince(join(dirname(config), "hooks"), sinceMs),
+  )
+}
+
+/** Undoes new hooks in known repositories that the sandbox does not protect, because they are deep in the project. */
+export function checkHooks(
+  repositories: readonly string[],
+  { sinceMs, writable }: { readonly sinceMs: number; readonly writable: Writable },
+): readonly string[] {
+  return repositories.flatMap((directory) => {
+    const hooks = join(dirname(gitConfigsOf(directory)[0] ?? directory), "hooks")
+    if (!isChangedSince(hooks, sinceMs)) return []
+    return hooksIn(hooks)
+      .map((name) => join(hooks, name))
+      .filter((path) => isChangedSince(path, sinceMs))
+      .flatMap((path) => undo(path, undefined, writable) ?? [])
+  })
+}
+
+function checkRepository(
+  directory: string,
+  { known, writable }: Pick<KnownRepositories, "known" | "writable">,
+): readonly string[] {
   return gitConfigsOf(directory).flatMap((config, index) => {
+    // A git file of a command may name the repository of another project, and that of a new worktree names a known one.
+    if (!isInReach(config, writable) || isOfAnother(config, { directory, known })) return []
     try {
       // Hooks are next to the configuration of the repository.
-      const renamed = index === 0 ? renameLinked(join(dirname(config), "hooks")) : []
+      const renamed = index === 0 ? renameLinked(join(dirname(config), "hooks"), writable) : []
       const text = existsSync(config) ? readFileSync(config, "utf8") : ""
       const keys = [...executingKeys(text), ...(index === 0 && hasHooks(config) ? ["hooks"] : [])]
-      return keys.length === 0 ? renamed : [...renamed, hostileRepository(config, keys)]
+      return keys.length === 0 ? renamed : [...renamed, hostileRepository(config, keys, writable)]
     } catch {
       // It cannot be read.
       return []

@@ -1,10 +1,7 @@
 import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
-import type { Dirent } from "node:fs"
-import { readdir } from "node:fs/promises"
 import { dirname, join, resolve } from "node:path"
 
-import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
-import { isExcluded } from "../checkpoints/excluded-names.ts"
+import { createProjectIndex } from "./project-index.ts"
 
 /** In a git directory: what git executes, or what names it. `commondir` moves all of them to another directory. */
 const EXECUTED = ["config", "config.worktree", "hooks", "info/attributes", "commondir", "remotes", "branches"]
@@ -65,78 +62,46 @@ function subdirectories(directory: string): readonly string[] {
   )
 }
 
-const MAX_DIRECTORIES = 400
-const MAX_DEPTH = 4
-const EXECUTED_NAMES: ReadonlySet<string> = new Set(
-  [...EXECUTED_IN_WORKSPACE, ...AGENT_INSTRUCTIONS].map((name) => name.split("/", 1)[0] ?? name),
-)
+/** Each of them takes mounts, and the first command waits for the search. */
+const LIMITS = { directories: 400, depth: 4 }
 
-const EXECUTED_ENDINGS: readonly string[] = EXECUTED_IN_WORKSPACE.flatMap((name) =>
-  name.startsWith("*") ? [name.slice(1)] : [],
-)
-
-function isExecutedName(name: string): boolean {
-  return EXECUTED_NAMES.has(name) || EXECUTED_ENDINGS.some((ending) => name.endsWith(ending))
-}
-
-export interface ProjectSearch {
-  /** The directories that are repositories, also bare ones, or have other files that programs execute or obey. */
-  readonly found: readonly string[]
-  /** All directories that were looked into. */
-  readonly visited: ReadonlySet<string>
-}
-
-/** Searches a directory. The search is limited, breadth first, and skips what is built or downloaded. */
-export async function searchProject(root: string): Promise<ProjectSearch> {
-  const found: string[] = []
-  const all = new Set<string>()
-  let level = [root]
-  let left = MAX_DIRECTORIES
-  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0 && left > 0; depth++) {
-    const visited = level.slice(0, left)
-    left -= visited.length
-    for (const directory of visited) all.add(directory)
-    const listings = await Promise.all(visited.map(listing))
-    level = listings.flatMap(({ directory, entries }) => {
-      if (isRepository(entries) || entries.some(({ name }) => isExecutedName(name))) found.push(directory)
-      return entries
-        .filter((entry) => entry.isDirectory() && entry.name !== ".git" && !isExcluded(entry.name, "directory"))
-        .map(({ name }) => join(directory, name))
-    })
-  }
-  return { found, visited: all }
-}
-
-/** Whether the search reached all directories up to its depth. */
-export function isComplete({ visited }: ProjectSearch): boolean {
-  return visited.size < MAX_DIRECTORIES
-}
-
+/** The directories near the root whose files are protected while commands run. */
 export async function findRepositories(root: string): Promise<readonly string[]> {
-  return (await searchProject(root)).found
+  const { found } = await createProjectIndex(root, LIMITS).update()
+  return [...found.keys()]
 }
 
-async function listing(
-  directory: string,
-): Promise<{ readonly directory: string; readonly entries: readonly Dirent[] }> {
-  try {
-    return { directory, entries: await readdir(directory, { withFileTypes: true }) }
-  } catch {
-    // It disappeared, or cannot be read.
-    return { directory, entries: [] }
-  }
-}
-
-function isRepository(entries: readonly Dirent[]): boolean {
-  const names = new Set(entries.map(({ name }) => name))
-  // With `commondir`, the rest of a git directory is elsewhere.
-  const isBare = names.has("HEAD") && ((names.has("config") && names.has("objects")) || names.has("commondir"))
-  return names.has(".git") || isBare
+/** Whether `findRepositories` looks so deep. */
+export function isNearRoot(directory: string, root: string): boolean {
+  return directory.slice(root.length).split("/").length - 1 <= LIMITS.depth
 }
 
 /** Whether git takes the directory for a repository, or for the git directory of one. */
 export function isRepositoryDirectory(directory: string): boolean {
   return ["HEAD", ".git"].some((name) => lstatSync(join(directory, name), { throwIfNoEntry: false }) !== undefined)
+}
+
+/**
+ * Whether everything in the git directory of a directory is newer: it was created or copied since then. Programs cannot set the time that
+ * this compares, and git does not touch all files of a repository.
+ */
+export function isRepositoryNewerThan(directory: string, sinceMs: number): boolean {
+  const [config = ""] = gitConfigsOf(directory)
+  const gitDirectory = dirname(config)
+  if (gitDirectory === directory && !isRepositoryDirectory(directory)) return false
+  return namesIn(gitDirectory).every((name) => {
+    const facts = lstatSync(join(gitDirectory, name), { throwIfNoEntry: false })
+    return facts === undefined || facts.ctimeMs > sinceMs
+  })
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    // There is none, or it cannot be read.
+    return []
+  }
 }
 
 /**
@@ -173,6 +138,11 @@ function textIn(path: string): string {
  * on the side of too many: the text is read line by line, also where git would see the continuation of a value.
  */
 export function executingKeys(config: string): readonly string[] {
+  return executingSettings(config).map(({ key }) => key)
+}
+
+/** The same with their values. */
+export function executingSettings(config: string): readonly { readonly key: string; readonly value: string }[] {
   let section = ""
   return config.split(/\r?\n/u).flatMap((line) => {
     const [, header, rest] = /^\s*\[([^\]]*)\](.*)$/u.exec(line) ?? []
@@ -182,9 +152,25 @@ export function executingKeys(config: string): readonly string[] {
     const key = `${section}.${name.toLowerCase()}`
     const startsProgram =
       (key.endsWith(".url") && value.includes("::")) || (key === "submodule.update" && /^"?!/u.test(value))
-    return EXECUTING_KEY.test(key) || startsProgram ? [key] : []
+    return EXECUTING_KEY.test(key) || startsProgram ? [{ key, value: value.replaceAll(/^"|"\s*$/gu, "").trim() }] : []
   })
 }
+
+/** Returns the lines of a git configuration that say where the files and the remote of a repository are, and nothing else. */
+export function plainSettings(config: string): string {
+  let section = ""
+  const lines = config.split(/\r?\n/u).filter((line) => {
+    const [, header] = /^\s*\[([^\]]*)\]\s*$/u.exec(line) ?? []
+    if (header !== undefined) section = header.trim().split(/[\s.]/u, 1)[0]?.toLowerCase() ?? ""
+    if (header !== undefined) return true
+    const [, name = "", value = ""] = /^\s*([a-z]+)\s*=\s*(.*[^\\])$/iu.exec(line) ?? []
+    return PLAIN_KEY.test(`${section}.${name.toLowerCase()}`) && !value.includes("::")
+  })
+  return `${lines.join("\n")}\n`
+}
+
+const PLAIN_KEY =
+  /^(?:core\.(?:repositoryformatversion|filemode|bare|logallrefupdates|worktree|ignorecase|symlinks)|remote\.(?:url|fetch)|branch\.(?:remote|merge)|submodule\.(?:url|active)|extensions\.(?:objectformat|refstorage))$/u
 
 const EXECUTING_KEY = new RegExp(
   `^(?:${[
@@ -215,10 +201,10 @@ const EXECUTING_KEY = new RegExp(
 
 /** The directory of hooks next to a configuration file has one that git would run. */
 export function hasHooks(gitConfig: string): boolean {
-  try {
-    return readdirSync(join(dirname(gitConfig), "hooks")).some((name) => !name.endsWith(".sample"))
-  } catch {
-    // There is none.
-    return false
-  }
+  return hooksIn(join(dirname(gitConfig), "hooks")).length > 0
+}
+
+/** The names in a directory of hooks, without the examples of git and what Hermes renamed. */
+export function hooksIn(directory: string): readonly string[] {
+  return namesIn(directory).filter((name) => !/\.sample$|\.from-sandbox(?:-\d+)?$/u.test(name))
 }

@@ -1,10 +1,11 @@
 import { readdirSync } from "node:fs"
 import type { Dirent } from "node:fs"
-import { basename, join } from "node:path"
+import { join } from "node:path"
 
 import {
   ACCOUNT_CREDENTIALS,
   ACCOUNT_START_UP,
+  HERMES_PRIVATE,
   HERMES_PROTECTED,
   HERMES_SECRETS,
 } from "../../config/protected-paths.ts"
@@ -85,22 +86,25 @@ export interface HiddenPaths {
 }
 
 /** Secrets, even inside directories that are shown. */
-const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED]
+const SECRETS: readonly string[] = [...HERMES_SECRETS, ...HERMES_PROTECTED, ...HERMES_PRIVATE]
 
 /** The parts of a home that commands may need. The rest, including other profiles, is private to Hermes. */
-const SHOWN = ["skills", "plugins", "lsp", "bin", "node"]
+const SHOWN = [
+  "skills",
+  "plugins",
+  "lsp",
+  "bin",
+  "node",
+  // Files that the conversation received or made. The other caches are for Hermes itself.
+  "cache/audio",
+  "cache/documents",
+  "cache/images",
+  "cache/screenshots",
+  "cache/videos",
+]
 
-/** What Hermes itself runs or starts the sandbox with, and what only Hermes reads. */
-const HIDDEN_CACHES: ReadonlySet<string> = new Set(["code", "sandbox", "open-sessions"])
-
-/** Shows subdirectories of the cache but not the files next to them, such as the parsed settings. */
 function shownIn(home: string): readonly string[] {
-  const caches = subdirectories(join(home, "cache")).filter((directory) => !HIDDEN_CACHES.has(basename(directory)))
-  return [...SHOWN.map((name) => join(home, name)), ...caches]
-}
-
-function subdirectories(directory: string): readonly string[] {
-  return entries(directory).flatMap((entry) => (entry.isDirectory() ? [join(directory, entry.name)] : []))
+  return SHOWN.map((name) => join(home, name))
 }
 
 function entries(directory: string): readonly Dirent[] {

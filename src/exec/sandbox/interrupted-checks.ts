@@ -1,12 +1,13 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { isRecord, parseJson } from "../../base/json.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { checkNewRepositories, rememberExecutedFiles, restoreExecutedFiles } from "./executed-files.ts"
 import type { ExecutedFiles, ExecutedFilesOptions } from "./executed-files.ts"
-import { searchProject } from "./git-repositories.ts"
 import { checkNewFiles } from "./new-project-files.ts"
+import { noticeText } from "./notice-text.ts"
+import { createProjectIndex } from "./project-index.ts"
 
 /** What the check after a command compares with. It is on the disk while the command runs, because Hermes may be killed in between. */
 interface StoredCheck {
@@ -22,13 +23,17 @@ export interface RecordedFiles extends ExecutedFiles {
 }
 
 /** Remembers the state before a command, in memory and in the Hermes home, which commands in the sandbox cannot see. */
-export function recordExecutedFiles(hermesHome: string, { options, root, repositories }: StoredCheck): RecordedFiles {
-  const files = rememberExecutedFiles(options)
+export function recordExecutedFiles(
+  hermesHome: string,
+  { options, root, repositories }: StoredCheck,
+  { previous, startedMs }: { readonly previous: ExecutedFiles | undefined; readonly startedMs: number },
+): RecordedFiles {
+  const files = rememberExecutedFiles(options, { startedMs, previous })
   const directory = recordsIn(hermesHome)
-  const path = join(directory, `${process.pid}-${randomHex(6)}.json`)
+  const path = recordPath(directory)
   const record = {
     started: performance.timeOrigin,
-    commandStarted: Date.now(),
+    commandStarted: startedMs,
     root,
     repositories,
     options,
@@ -45,21 +50,55 @@ export function recordExecutedFiles(hermesHome: string, { options, root, reposit
   }
 }
 
-/** Makes the checks of commands during which Hermes was killed. Returns what happened, for the user. */
-export async function checkInterrupted(hermesHome: string): Promise<readonly string[]> {
+/**
+ * Makes the checks of commands during which Hermes was killed, and reads notices that it had not shown. `keep` stores the texts for the
+ * user before their record is deleted.
+ */
+export async function checkInterrupted(hermesHome: string, keep: (texts: readonly string[]) => void): Promise<void> {
   const directory = recordsIn(hermesHome)
-  const texts: string[] = []
   for (const name of recordNames(directory)) {
     const path = join(directory, name)
-    const record = parseJson(readFileSync(path, "utf8"))
+    const record = readRecord(path)
     const pid = Number(/^\d+/u.exec(name)?.[0])
     if (isRecord(record) && isRunning(pid, record["started"])) continue
-    rmSync(path, { force: true })
-    texts.push(...(await checkRecord(record)))
+    const claimed = claim(path, directory)
+    if (claimed === undefined) continue
+    const unshown = strings(isRecord(record) ? record["notices"] : [])
+    const found = (await checkRecord(record)).map(noticeText)
+    keep([
+      ...(unshown.length === 0 ? [] : [UNSHOWN, ...unshown]),
+      ...(found.length === 0 ? [] : [INTERRUPTED, ...found]),
+    ])
+    rmSync(claimed, { force: true })
   }
-  return texts.length === 0 ? [] : [INTERRUPTED, ...texts]
 }
 
+function readRecord(path: string): unknown {
+  try {
+    return parseJson(readFileSync(path, "utf8"))
+  } catch {
+    // Another process has just taken it over.
+    return undefined
+  }
+}
+
+/** Takes a record over. Undefined when another process was faster. */
+function claim(path: string, directory: string): string | undefined {
+  const claimed = recordPath(directory)
+  try {
+    renameSync(path, claimed)
+    return claimed
+  } catch {
+    // It is gone.
+    return undefined
+  }
+}
+
+function recordPath(directory: string): string {
+  return join(directory, `${process.pid}-${randomHex(6)}.json`)
+}
+
+const UNSHOWN = "An earlier Hermes ended before it showed you what it found after a command:"
 const INTERRUPTED = "An earlier Hermes was killed while a command ran. Hermes now checked what the command left behind."
 
 function recordsIn(hermesHome: string): string {
@@ -90,12 +129,19 @@ function isRunning(pid: number, started: unknown): boolean {
 /** A record is written by Hermes alone; one that was cut by a full disk is left out. */
 async function checkRecord(record: unknown): Promise<readonly string[]> {
   if (!isRecord(record) || !Array.isArray(record["state"]) || typeof record["root"] !== "string") return []
-  const { directories, opened, opensInstructions, keepsNew, home } = isRecord(record["options"])
+  const { directories, writable, opened, opensInstructions, keepsNew, home } = isRecord(record["options"])
     ? record["options"]
     : {}
+  const { root, commandStarted: startedMs } = record
+  if (typeof startedMs !== "number") return []
   const userHome = isRecord(home) && typeof home["path"] === "string" ? home["path"] : undefined
+  const inHome = strings(isRecord(home) ? home["writable"] : [])
   const watched = {
     directories: strings(directories),
+    writable: {
+      directories: [record["root"], ...strings(isRecord(writable) ? writable["directories"] : []), ...inHome],
+      except: strings(isRecord(writable) ? writable["except"] : []),
+    },
     opened: strings(opened),
     opensInstructions: opensInstructions === true ? (true as const) : undefined,
     keepsNew: keepsNew === true ? (true as const) : undefined,
@@ -103,20 +149,24 @@ async function checkRecord(record: unknown): Promise<readonly string[]> {
   const files = restoreExecutedFiles(
     {
       ...watched,
-      home:
-        userHome === undefined
-          ? undefined
-          : { path: userHome, writable: strings(isRecord(home) ? home["writable"] : []) },
+      home: userHome === undefined ? undefined : { path: userHome, writable: inHome },
     },
-    record["state"],
+    { state: record["state"], startedMs },
   )
-  const { root, commandStarted: startedMs } = record
   const changed = files.check()
-  const search = await searchProject(root)
+  const search = await createProjectIndex(root, undefined, startedMs).update()
   return [
     ...changed,
-    ...(typeof startedMs === "number" ? checkNewFiles(search, { root, startedMs }, watched) : []),
-    ...checkNewRepositories(root, new Set(strings(record["repositories"])), search),
+    ...(await checkNewFiles(search, { root, startedMs }, watched)),
+    ...checkNewRepositories(
+      {
+        root,
+        known: new Set(strings(record["repositories"])),
+        writable: watched.writable,
+        changedSinceMs: search.isComplete ? undefined : startedMs,
+      },
+      search,
+    ),
   ]
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, realpathSync } from "node:fs"
+import { existsSync, lstatSync, mkdirSync, realpathSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 
 /**
@@ -50,6 +50,8 @@ export function privateCaches({
     const path = mounts ? directoryAt(named) : named
     if (path === undefined) return []
     const source = join(sources, cache.name.slice(1))
+    // Where commands can write `sources`, one may have put a link there.
+    if (lstatSync(source, { throwIfNoEntry: false })?.isSymbolicLink() === true) unlinkSync(source)
     mkdirSync(source, { recursive: true, mode: 0o700 })
     return [{ ...cache, path, source }]
   })

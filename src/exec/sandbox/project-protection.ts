@@ -4,10 +4,12 @@ import { dirname, join } from "node:path"
 
 import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { executedByGit, executingKeys, hasHooks } from "./git-repositories.ts"
+import { namedBySettings } from "./named-by-settings.ts"
 import { createNameLookup } from "./name-lookup.ts"
 import type { NameLookup } from "./name-lookup.ts"
 import { groupByTop, possibleGroups } from "./names-by-top.ts"
 import type { NamesByTop } from "./names-by-top.ts"
+import { CLOCK_TICK_MS } from "./closed-directories.ts"
 
 interface ProtectedNames extends NamesByTop {
   /** Everything in the directory is protected. */
@@ -44,11 +46,12 @@ export function executedFiles(
   const exists = (path: string): boolean => mayExist(path) && isThere(path)
   return directories.flatMap((directory) => {
     const inGit = executedByGit(directory)
+    const named = inGit.length === 0 ? [] : namedBySettings(directory, join(directory, ".git", "config"))
     const others = possibleGroups(PROTECTED, directory, mayExist).flatMap(({ top, names, isWhole }) =>
       isWhole || exists(join(directory, top)) ? names : [],
     )
-    const named = ENDINGS.flatMap((ending) => mayExist.endingWith(directory, ending))
-    return [...inGit, ...[...others, ...named].map((name) => join(directory, name))]
+    const ending = ENDINGS.flatMap((text) => mayExist.endingWith(directory, text))
+    return [...inGit, ...named, ...[...others, ...ending].map((name) => join(directory, name))]
   })
 }
 
@@ -88,6 +91,12 @@ export function factsOf(path: string): Stats | undefined {
     // A part of the path is a file, or not accessible.
     return undefined
   }
+}
+
+/** Whether a file or directory was changed or got its name since then. The time of that cannot be set by a program. */
+export function isChangedSince(path: string, sinceMs: number): boolean {
+  const facts = factsOf(path)
+  return facts !== undefined && facts.ctimeMs >= sinceMs - CLOCK_TICK_MS
 }
 
 /**

@@ -64,26 +64,38 @@ const VARIANTS: Readonly<Record<string, readonly Variant[]>> = {
     // add_key, request_key, keyctl; x32 numbers start at 2^30.
     {
       architecture: 0xc000003e,
-      ...{ socket: 41, socketpair: 53, clone: 56, unshare: 272 },
+      socket: 41,
+      socketpair: 53,
+      clone: 56,
+      unshare: 272,
       refused: [248, 249, 250, IO_URING_SETUP],
       refusedFrom: 0x40000000,
     },
     // socketcall is refused as a whole: a filter cannot read the arguments behind its pointer.
     {
       architecture: 0x40000003,
-      ...{ socket: 359, socketpair: 360, clone: 120, unshare: 310 },
+      socket: 359,
+      socketpair: 360,
+      clone: 120,
+      unshare: 310,
       refused: [102, 286, 287, 288, IO_URING_SETUP],
     },
   ],
   arm64: [
     {
       architecture: 0xc00000b7,
-      ...{ socket: 198, socketpair: 199, clone: 220, unshare: 97 },
+      socket: 198,
+      socketpair: 199,
+      clone: 220,
+      unshare: 97,
       refused: [217, 218, 219, IO_URING_SETUP],
     },
     {
       architecture: 0x40000028,
-      ...{ socket: 281, socketpair: 288, clone: 120, unshare: 337 },
+      socket: 281,
+      socketpair: 288,
+      clone: 120,
+      unshare: 337,
       refused: [102, 309, 310, 311, IO_URING_SETUP],
     },
   ],

@@ -24,6 +24,21 @@ export function submodulePaths(indexFile: string): readonly string[] {
   }
 }
 
+/** Reads an index again only when it has changed: that of a large repository takes long. */
+export function createSubmoduleLookup(): (indexFile: string) => readonly string[] {
+  const known = new Map<string, { readonly identity: string; readonly paths: readonly string[] }>()
+  return (indexFile) => {
+    const facts = statSync(indexFile, { throwIfNoEntry: false })
+    if (facts === undefined) return []
+    const identity = `${facts.ino} ${facts.ctimeMs} ${facts.size}`
+    const before = known.get(indexFile)
+    if (before?.identity === identity) return before.paths
+    const paths = submodulePaths(indexFile)
+    known.set(indexFile, { identity, paths })
+    return paths
+  }
+}
+
 /** Undefined when the entries do not have this layout. */
 function listed(bytes: Buffer, hashBytes: number): readonly string[] | undefined {
   if (bytes.toString("latin1", 0, 4) !== "DIRC") return undefined
@@ -48,7 +63,8 @@ function listed(bytes: Buffer, hashBytes: number): readonly string[] | undefined
     }
     const end = bytes.indexOf(0, pathAt)
     if (end === -1) return undefined
-    previous = Buffer.concat([kept, bytes.subarray(pathAt, end)])
+    // Only the next entry of version 4 needs the path of a file.
+    if (version === 4 || mode === SUBMODULE) previous = Buffer.concat([kept, bytes.subarray(pathAt, end)])
     if (mode === SUBMODULE) found.push(previous.toString("utf8"))
     at = version === 4 ? end + 1 : at + Math.ceil((end - at + 1) / 8) * 8
   }

@@ -28,6 +28,7 @@ async function found(state: TemporaryStore, query: string, options: Partial<Mess
     limit: 5,
     isExcluded: () => false,
     isSearchCall: (tool) => tool === "session_search",
+    shown: (text) => text,
     ...options,
   })
   return ranked.map(({ row, matchedBy }) => [row.id, matchedBy] as const)
@@ -93,7 +94,7 @@ describe("ranking", () => {
     }
     await tell(state, "a", ["write it", call])
     expect(await found(state, "heron")).toEqual([])
-    expect((await found(state, "heron", { withToolCalls: true }))[0]).toEqual([2, "words"])
+    expect((await found(state, "heron", { toolCalls: () => Promise.resolve("") }))[0]).toEqual([2, "words"])
   })
 
   test("undone messages and notes of Hermes are not found", async () => {

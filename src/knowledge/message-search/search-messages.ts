@@ -18,8 +18,10 @@ export interface MessageSearch {
   readonly isExcluded: (row: SearchableMessage) => boolean
   /** True for a call of the tool that searches: the question before it asks for something that was said elsewhere. */
   readonly isSearchCall: (toolName: string) => boolean
-  /** Also searches the arguments of tool calls. Default: false. */
-  readonly withToolCalls?: boolean
+  /** A text as it is shown, without secrets. What is removed from it is not found: a search would reveal it guess by guess. */
+  readonly shown: (text: string) => string
+  /** Also searches the arguments of tool calls, and returns those of a message. Default: they are not searched. */
+  readonly toolCalls?: (id: number) => Promise<string>
   /** Also finds words after an escaped line break in JSON. May find other words: the caller checks the text. Default: false. */
   readonly withEscapes?: boolean
 }
@@ -45,15 +47,15 @@ export async function searchMessages(
   const forms = [...(await findWordForms(words, source, search.lexicon)), ...compounds.map(compoundForms)]
   const matches = matchWords(await weighWords(forms, source, search))
   const queryTerms = new Set(words.map(({ stem }) => stem))
-  const { seeds, lines, prompts } = await readSeeds(bestMatches(matches, MAX_READ), { source, search, query })
+  const { seeds, lines, prompts, calls } = await readSeeds(bestMatches(matches, MAX_READ), { source, search, query })
   const average = seeds.reduce((sum, { text }) => sum + text.length, 0) / Math.max(1, seeds.length)
-  const strengthsOf = rowStrengths(matches, { average, prompts, withToolCalls: search.withToolCalls === true })
+  const { strengthsOf, kindOf } = rowStrengths(matches, { average, prompts, calls, search })
   const queryWeight = matches.words.reduce((sum, { weight }) => sum + weight, 0)
   const ranked = contextsOf(seeds, lines, search).flatMap((context): readonly RankedMessage[] => {
     const { row } = context
     const score = contextScore(context, matches, (message) => strengthsOf(message, message === row))
     if (score === 0 || repeatsQuery(row.text, query, queryTerms)) return []
-    return [{ row, score: score * (prompts.has(row.id) ? PROMPT_FACTOR : 1), matchedBy: matchKind(matches, row.id) }]
+    return [{ row, score: score * (prompts.has(row.id) ? PROMPT_FACTOR : 1), matchedBy: kindOf(row) }]
   })
   const best = asksForTime ? withTimeBonus(ranked, TIME_BONUS * queryWeight) : ranked
   return best
@@ -158,6 +160,8 @@ interface Seeds {
   readonly lines: readonly (readonly SearchableMessage[])[]
   /** The ids of messages that made the model search. */
   readonly prompts: ReadonlySet<number>
+  /** The arguments of tool calls of seeds, where they are searched. */
+  readonly calls: ReadonlyMap<number, string>
 }
 
 /** Messages that are compared closely, with their neighbours, and how many of them may have made the model search. */
@@ -193,7 +197,16 @@ async function readSeeds(ids: readonly number[], { source, search, query }: Read
   const lines = linesOf(
     [...nearby.values()].filter((row) => sessions.has(row.sessionId) && !row.isGenerated && !search.isExcluded(row)),
   )
-  return { seeds, lines, prompts }
+  return { seeds, lines, prompts, calls: await callsOf(seeds, search) }
+}
+
+async function callsOf(
+  seeds: readonly SearchableMessage[],
+  { toolCalls }: MessageSearch,
+): Promise<ReadonlyMap<number, string>> {
+  if (toolCalls === undefined) return new Map()
+  const calling = seeds.filter(({ calledTools }) => calledTools.length > 0)
+  return new Map(await Promise.all(calling.map(async ({ id }) => [id, await toolCalls(id)] as const)))
 }
 
 /** The messages of each session, in order. */
@@ -207,7 +220,7 @@ function linesOf(rows: readonly SearchableMessage[]): readonly (readonly Searcha
 
 function isResult(row: SearchableMessage, search: MessageSearch): boolean {
   if (row.isGenerated || search.isExcluded(row)) return false
-  return row.text.trim() !== "" || search.withToolCalls === true
+  return row.text.trim() !== "" || search.toolCalls !== undefined
 }
 
 /** The seeds and the messages next to them, each with its context. */
@@ -235,28 +248,52 @@ function contextsOf(
   })
 }
 
+interface RowStrengths {
+  /** The weight of each word in a message. A message that made the model search does not count for its neighbours. */
+  readonly strengthsOf: (row: SearchableMessage, isOwn: boolean) => readonly number[]
+  readonly kindOf: (row: SearchableMessage) => RankedMessage["matchedBy"]
+}
+
 /**
- * Returns the weight of each word in a message. The index also contains the arguments of tool calls, so a message with calls is
- * matched by its text alone. A message that made the model search does not count for its neighbours.
+ * The index also contains the arguments of tool calls and what is masked in results, so a message with such parts is matched by the text
+ * that counts.
  */
 function rowStrengths(
   matches: WordMatches,
-  options: { readonly average: number; readonly prompts: ReadonlySet<number>; readonly withToolCalls: boolean },
-): (row: SearchableMessage, isOwn: boolean) => readonly number[] {
+  options: Pick<Seeds, "prompts" | "calls"> & { readonly average: number; readonly search: MessageSearch },
+): RowStrengths {
+  const { average, prompts, calls, search } = options
   const none = matches.words.map(() => 0)
   const forms = matches.words.map((word) => word.forms)
   const known = new Map<number, readonly number[]>()
-  const compute = (row: SearchableMessage): readonly number[] => {
-    const byTextAlone = !options.withToolCalls && row.calledTools.length > 0
-    const factor = lengthFactor(row.text.length, options.average)
-    const found = byTextAlone ? textStrengths(matches, row.text) : strengths(matches, row.id)
-    return proximityWeights(row.text, found, forms).map((strength) => strength * factor)
+  const masked = new Set<number>()
+  const foundIn = (row: SearchableMessage): readonly number[] => {
+    const indexed = strengths(matches, row.id)
+    if (indexed.every((strength) => strength === 0)) return indexed
+    const called = calls.get(row.id)
+    const text = called === undefined ? row.text : `${row.text}\n${called}`
+    const shown = search.shown(text)
+    if (shown !== text) masked.add(row.id)
+    const isIndexed = shown === text && (row.calledTools.length === 0 || called !== undefined)
+    return isIndexed ? indexed : textStrengths(matches, shown)
   }
-  return (row, isOwn) => {
-    if (!isOwn && options.prompts.has(row.id)) return none
+  const compute = (row: SearchableMessage): readonly number[] => {
+    const factor = lengthFactor(row.text.length, average)
+    return proximityWeights(row.text, foundIn(row), forms).map((strength) => strength * factor)
+  }
+  const strengthsOf: RowStrengths["strengthsOf"] = (row, isOwn) => {
+    if (!isOwn && prompts.has(row.id)) return none
     const strength = known.get(row.id) ?? compute(row)
     known.set(row.id, strength)
     return strength
+  }
+  return {
+    strengthsOf,
+    kindOf: (row) => {
+      const isOwn = strengthsOf(row, true).some((strength) => strength > 0)
+      if (masked.has(row.id)) return isOwn ? "words" : "context"
+      return matchKind(matches, row.id)
+    },
   }
 }
 

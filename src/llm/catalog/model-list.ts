@@ -1,6 +1,7 @@
+import { assertNever } from "../../base/assert-never.ts"
 import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
-import { explainSystemError } from "../../base/system-error.ts"
+import { errorCode, explainSystemError } from "../../base/system-error.ts"
 import { windowInMetadata } from "./context-window.ts"
 import { openHttpConnection } from "../http/http-connection.ts"
 import type { ConnectionSettings } from "../http/http-connection.ts"
@@ -31,15 +32,61 @@ export interface ModelListEndpoint {
 
 const TOTAL_MS = 8000
 
+/** What an endpoint replied to the request for its model list. */
+export type ModelListReply =
+  | { readonly kind: "listed"; readonly models: readonly ListedModel[] }
+  /** Any status other than 200. */
+  | { readonly kind: "status"; readonly status: number }
+  | { readonly kind: "not-a-list" }
+  /** `code` is the code of the system error, if there is one. */
+  | { readonly kind: "no-reply"; readonly reason: string; readonly code: string | undefined }
+  /** The request was not sent. */
+  | { readonly kind: "not-sent"; readonly reason: string }
+
+export type ModelListFailure = Exclude<ModelListReply, { kind: "listed" }>
+
+interface RequestOptions {
+  readonly version: string
+  readonly signal: AbortSignal
+  readonly background?: boolean
+}
+
 /** Fetches the model list of an endpoint. The failure text ends a sentence that begins with the provider's name. */
 export async function fetchModelList(
   endpoint: ModelListEndpoint,
-  options: { readonly version: string; readonly signal: AbortSignal; readonly background?: boolean },
+  options: RequestOptions,
 ): Promise<Result<readonly ListedModel[]>> {
+  const reply = await requestModelList(endpoint, options)
+  return reply.kind === "listed" ? ok(reply.models) : fail(listProblem(reply))
+}
+
+/** The end of a sentence that begins with the provider's name. */
+export function listProblem(reply: ModelListFailure): string {
+  switch (reply.kind) {
+    case "status":
+      return isKeyProblem(reply.status) ? "refuses the key" : `responded with HTTP ${reply.status}`
+    case "not-a-list":
+      return "did not return a model list"
+    case "no-reply":
+    case "not-sent":
+      return reply.reason
+    default:
+      return assertNever(reply)
+  }
+}
+
+export function isKeyProblem(status: number): boolean {
+  return status === 401 || status === 403
+}
+
+export async function requestModelList(endpoint: ModelListEndpoint, options: RequestOptions): Promise<ModelListReply> {
   if (endpoint.discoverModels === false)
-    return fail("is not queried for its models, because discover_models is false in config.yaml")
+    return {
+      kind: "not-sent",
+      reason: "is not queried for its models, because discover_models is false in config.yaml",
+    }
   const path = modelListPath(endpoint, endpoint.discoverModels)
-  if (path === undefined) return fail("has no model list")
+  if (path === undefined) return { kind: "not-sent", reason: "has no model list" }
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(TOTAL_MS)])
   const connection = openHttpConnection(new URL(endpoint.baseUrl), {
     ...endpoint.connectionSettings,
@@ -52,17 +99,16 @@ export async function fetchModelList(
       timeouts: { connectMs: TOTAL_MS, idleMs: TOTAL_MS },
       signal,
     })
-    if (status === 401 || status === 403) return fail("refuses the key")
-    if (status !== 200) return fail(`responded with HTTP ${status}`)
+    if (status !== 200) return { kind: "status", status }
     const models = parseModelList(json)
-    return models === undefined ? fail("did not return a model list") : ok(models)
+    return models === undefined ? { kind: "not-a-list" } : { kind: "listed", models }
   } catch (error) {
-    if (options.signal.aborted) return fail("did not respond before the request was cancelled")
-    return fail(
-      signal.aborted
+    const reason = options.signal.aborted
+      ? "did not respond before the request was cancelled"
+      : signal.aborted
         ? `did not respond within ${TOTAL_MS / 1000} s`
-        : `does not respond (${explainSystemError(error)})`,
-    )
+        : `does not respond (${explainSystemError(error)})`
+    return { kind: "no-reply", reason, code: signal.aborted ? undefined : errorCode(error) }
   } finally {
     connection.close()
   }

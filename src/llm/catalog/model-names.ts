@@ -1,5 +1,6 @@
 import { isRecord, stringField } from "../../base/json.ts"
 import { fail, ok, type Result } from "../../base/result.ts"
+import { typedServerAddress } from "../../base/typed-server-address.ts"
 import type { Provider } from "../provider.ts"
 import { findProvider } from "../providers.ts"
 
@@ -7,13 +8,15 @@ import { findProvider } from "../providers.ts"
 export interface ModelArgument {
   readonly model: string | undefined
   readonly provider: string | undefined
+  /** The address of a server, instead of a provider. */
+  readonly address?: string
   /** Also store the choice for later sessions. */
   readonly global: boolean
   /** Fetch the model lists again first. */
   readonly refresh: boolean
 }
 
-/** Parses `[name] [--provider P] [--global] [--refresh]`. Accepts one long dash for two hyphens, as phones write it. */
+/** Parses `[[address] name] [--provider P] [--global] [--refresh]`. Accepts one long dash for two hyphens, as phones write it. */
 export function parseModelArgument(
   text: string,
   isProvider: (name: string) => boolean = isKnownProvider,
@@ -35,10 +38,26 @@ export function parseModelArgument(
       return fail(`/model has no option ${word}; it accepts --provider, --global and --refresh`)
     else names.push(word)
   }
+  const address = typedServerAddress(names[0] ?? provider ?? "")
+  if (address !== undefined)
+    return atAddress(
+      { address, names: names.filter((word) => typedServerAddress(word) === undefined) },
+      { global, refresh },
+    )
   const [name, extra] = names
   if (extra !== undefined) return fail(`name one model, not "${names.join(" ")}"`)
   if (name === undefined || provider !== undefined) return ok({ model: name, provider, global, refresh })
   return ok({ ...splitProviderPrefix(name, isProvider), global, refresh })
+}
+
+/** `http://box:8000/v1 qwen3`, or the address after `--provider`. */
+function atAddress(
+  { address, names }: { readonly address: string; readonly names: readonly string[] },
+  flags: Pick<ModelArgument, "global" | "refresh">,
+): Result<ModelArgument> {
+  const [model, extra] = names
+  if (extra !== undefined) return fail(`name one model after the address, not "${names.join(" ")}"`)
+  return ok({ model, provider: undefined, address, ...flags })
 }
 
 /**

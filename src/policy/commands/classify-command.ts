@@ -15,6 +15,7 @@ import { ELSEWHERE_RULES } from "./families/elsewhere.ts"
 import { ENVIRONMENT_RULES } from "./families/environment.ts"
 import { EXFILTRATION_RULES } from "./families/exfiltration.ts"
 import { FOREIGN_CODE_RULES } from "./families/foreign-code.ts"
+import { HIDDEN_NAME_RULES } from "./families/hidden-names.ts"
 import { HERMES_RULES } from "./families/hermes.ts"
 import { INTERPRETER_RULES } from "./families/interpreters.ts"
 import { LAUNCHER_RULES } from "./families/launchers.ts"
@@ -41,23 +42,27 @@ import {
   SELF_STARTING_FUNCTION,
   SUDO_PASSWORD_TEXT,
   SUDO_TEXT,
-  matchesText,
+  matchesSearched,
+  searchedText,
 } from "./text-rules.ts"
-import type { TextRule } from "./text-rules.ts"
+import type { SearchedText, TextRule } from "./text-rules.ts"
 import { textViews } from "./text-view.ts"
 import { writtenPaths } from "./written-paths.ts"
 
 /** Judges a command line by what it runs, and by its text for what hides in arguments. Pure; never throws. */
 export function classifyCommand(understood: UnderstoodCommand, line: string, knownFacts: CommandFacts): CommandVerdict {
-  const facts = withNewLinks(knownFacts, understood.after.links)
+  const facts = { ...withNewLinks(knownFacts, understood.after.links), pathForms: new Map<string, readonly string[]>() }
   const calls = understood.commands.flatMap((command) => invocations(command, understood, facts))
   const tooLong = line.length > MAX_SCANNED_CHARS || namesTooManyPaths(understood)
-  const run = calls.flatMap((call) => [
-    ...findWrittenFiles(call, "write"),
-    ...findRules(call, RULES),
-    ...findSudoGuard(call),
-    ...findWrittenFiles(call, "delete"),
-  ])
+  const run = calls.flatMap((call) => {
+    const written = call.command.source === "remote" ? [] : writtenPaths(call)
+    return [
+      ...findWrittenFiles(call, written, "write"),
+      ...findRules(call, RULES),
+      ...findSudoGuard(call),
+      ...findWrittenFiles(call, written, "delete"),
+    ]
+  })
   const text = [
     ...(tooLong ? [TOO_LONG] : []),
     ...(line.length > MAX_SCANNED_CHARS ? [] : findInText(understood, line, facts)),
@@ -126,6 +131,7 @@ const RULES = indexRules([
   ...OUTGOING_DATA_RULES,
   ...CREDENTIAL_SEARCH_RULES,
   ...CREDENTIAL_LIST_RULES,
+  ...HIDDEN_NAME_RULES,
   ...CAPTURE_RULES,
   ...LAUNCHER_RULES,
   ...TEXT_PROGRAM_RULES,
@@ -141,7 +147,21 @@ function alsoElsewhere(rules: readonly CommandRule[]): readonly CommandRule[] {
 
 const OUTSIDE = indexRules(OUTSIDE_RULES)
 
+/** What is found in either of two readings of the same line. The first one says what the line runs. */
+export function joinVerdicts(first: CommandVerdict, second: CommandVerdict): CommandVerdict {
+  const findings = distinct([...first.findings, ...second.findings]).toSorted(
+    (one, other) => STRENGTH[other.level] - STRENGTH[one.level],
+  )
+  return {
+    ...first,
+    level: findings[0]?.level ?? "ok",
+    findings,
+    outside: distinct([...first.outside, ...second.outside]),
+  }
+}
+
 function distinct(findings: readonly CommandFinding[]): readonly CommandFinding[] {
+  if (findings.length < 2) return findings
   const seen = new Set<string>()
   return findings.filter(({ key, description, level }) => {
     const id = `${level} ${key} ${description}`
@@ -160,20 +180,22 @@ function findInText(understood: UnderstoodCommand, line: string, facts: CommandF
   // A line of comments runs nothing.
   if (understood.commands.length === 0 && understood.doubts.length === 0) return []
   const views = textViews(line, facts)
-  const hits = (rules: readonly TextRule[], texts: readonly string[] = views): readonly TextRule[] => {
-    const searched = texts.map((view) => ({ view, lower: view.toLowerCase() }))
-    return rules.filter((rule) => {
-      for (const { view, lower } of searched) if (matchesText(rule, view, lower)) return true
+  const searched = views.map(searchedText)
+  const inert = withoutInertText(understood, views)
+  const hits = (rules: readonly TextRule[], texts: readonly SearchedText[] = searched): readonly TextRule[] =>
+    rules.filter((rule) => {
+      for (const text of texts) if (matchesSearched(rule, text)) return true
       return false
     })
-  }
   const isUnderstood = !understood.doubts.some(({ kind }) => LEXING.has(kind))
   const programs = localPrograms(understood.commands)
   const isElsewhere = understood.commands.some(({ source }) => source === "remote")
   const found = [
     ...hits([FORK_BOMB, SELF_STARTING_FUNCTION]).map((rule) => textFinding(rule, "hardline", line)),
     ...hits(HARDLINE_TEXT).map((rule) => textFinding(rule, hardlineLevel(rule), line)),
-    ...hits(RISKY_TEXT, withoutInertText(understood, views)).map((rule) => textFinding(rule, "ask", line)),
+    ...hits(RISKY_TEXT, inert === views ? searched : inert.map(searchedText)).map((rule) =>
+      textFinding(rule, "ask", line),
+    ),
     ...(isUnderstood ? [] : hits(SUDO_TEXT).map((rule) => textFinding(rule, "ask", line))),
     ...(isUnderstood || facts.hasSudoPassword
       ? []

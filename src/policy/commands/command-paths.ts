@@ -43,7 +43,7 @@ function pathWords(command: SimpleCommand): readonly ShellWord[] {
   const files = command.input?.kind === "file" ? [command.input.path] : []
   const words = [...command.redirections.map(({ target }) => target), ...files, ...command.argv]
   return words.flatMap((word) => {
-    const value = /^(?:--?[\w-]+|[\w-]+)=(.+)$/su.exec(word.text)?.[1]
+    const value = word.text.includes("=") ? /^(?:--?[\w-]+|[\w-]+)=(.+)$/su.exec(word.text)?.[1] : undefined
     if (value !== undefined) return { ...word, text: value }
     return word.text.startsWith("-") || word.text === "" ? [] : word
   })
@@ -57,30 +57,33 @@ export function absolutePath(word: ShellWord, directory: string | undefined): st
 
 /** Keeps `..`, which leads elsewhere behind a symbolic link. */
 function unresolvedPath(text: string, directory: string | undefined): string | undefined {
-  const plain = text.normalize("NFKC")
+  const plain = ASCII.test(text) ? text : text.normalize("NFKC")
   if (plain.startsWith("/")) return plain
   if (directory === undefined || COMPUTED_START.test(plain)) return undefined
   return `${directory}/${plain}`
 }
 
+const ASCII = /^[\n\t -~]*$/u
 const COMPUTED_START = /^(?:\$|`|<\(|>\()/u
 
 /** The path of a word as written and with symbolic links resolved. */
 export function pathForms(word: ShellWord, directory: string | undefined, facts: CommandFacts): readonly string[] {
   const unresolved = unresolvedPath(word.known ? word.text : withHermesHome(word.text, facts), directory)
   if (unresolved === undefined) return []
+  const known = facts.pathForms?.get(unresolved)
+  if (known !== undefined) return known
+  const forms = resolvedForms(unresolved, facts)
+  facts.pathForms?.set(unresolved, forms)
+  return forms
+}
+
+function resolvedForms(unresolved: string, facts: CommandFacts): readonly string[] {
   const literal = withoutTrailingSlash(posix.normalize(unresolved))
   const prefix = staticPrefix(unresolved)
   const rest = unresolved.slice(prefix.length)
   const real = posix.normalize(facts.realPath(prefix === "" ? "/" : prefix) + rest)
-  return [
-    ...new Set([
-      literal,
-      withoutTrailingSlash(real),
-      ...realDirectoryForm(literal, facts),
-      ...aboveLinkForm(unresolved, facts),
-    ]),
-  ]
+  const others = [withoutTrailingSlash(real), ...realDirectoryForm(literal, facts), ...aboveLinkForm(unresolved, facts)]
+  return others.every((path) => path === literal) ? [literal] : [...new Set([literal, ...others])]
 }
 
 /** The kernel follows `link` in `link/../x` before it goes up, in contrast to a comparison of the text. */
@@ -128,10 +131,13 @@ export function withoutTrailingSlash(path: string): string {
 
 /** Paths that redirections of a command write to. */
 export function outputTargets(command: SimpleCommand): readonly ShellWord[] {
+  if (command.redirections.length === 0) return NO_WORDS
   return command.redirections
     .filter((redirection) => isOutput(redirection) && !isDescriptor(redirection.target))
     .map(({ target }) => target)
 }
+
+const NO_WORDS: readonly ShellWord[] = []
 
 function isDescriptor({ text }: ShellWord): boolean {
   return /^(?:\d+-?|-)$/u.test(text)

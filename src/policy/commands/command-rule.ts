@@ -38,13 +38,15 @@ export function indexRules(rules: readonly CommandRule[]): RuleIndex {
 export function findRules(call: Invocation, index: RuleIndex): readonly CommandFinding[] {
   const found: CommandFinding[] = []
   const isRemote = call.command.source === "remote"
+  const own = index.byProgram.get(call.program)
   // Most rules do not apply, and this runs for every command: no lists are built.
-  for (const rules of [index.byProgram.get(call.program), call.isWrapper ? undefined : index.everywhere]) {
-    if (rules === undefined) continue
-    for (const rule of rules)
-      if ((!isRemote || rule.remote === true) && rule.when(call)) found.push(finding(rule, call))
-  }
+  if (own !== undefined) for (const rule of own) if (applies(rule)) found.push(finding(rule, call))
+  if (!call.isWrapper) for (const rule of index.everywhere) if (applies(rule)) found.push(finding(rule, call))
   return found
+
+  function applies(rule: CommandRule): boolean {
+    return (!isRemote || rule.remote === true) && rule.when(call)
+  }
 }
 
 function finding(rule: CommandRule, call: Invocation): CommandFinding {

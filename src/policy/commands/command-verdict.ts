@@ -53,6 +53,12 @@ export interface CommandFacts {
   readonly hasSudoPassword: boolean
   /** The text of files that say what the commands of the line do: patches, settings of package managers. By absolute path. */
   readonly texts?: ReadonlyMap<string, string>
+  /** Directories of pushes whose repositories are newer than this process: a command may have made them. */
+  readonly newRepositories?: ReadonlySet<string>
+  /** The names in directories and archives that the commands of the line copy or unpack, relative to them. By absolute path. */
+  readonly contained?: ReadonlyMap<string, readonly string[]>
+  /** The forms of paths that were needed so far: several rules ask for the same ones. */
+  readonly pathForms?: Map<string, readonly string[]>
 }
 
 /** What confines a command where it runs. */

@@ -29,6 +29,7 @@ export function dependencyFiles(understood: UnderstoodCommand): readonly string[
 function filesOf({ program = "", argv, directory, source }: SimpleCommand): readonly string[] {
   if (directory === undefined || source === "remote") return []
   const name = programName(program)
+  if (!Object.hasOwn(MANIFESTS, name) && !PYTHON.test(name)) return []
   const words = argv.slice(1)
   const pip = /^pip[\d.]*$/u.test(name) ? 0 : words.findIndex(({ text }) => /^pip[\d.]*$/u.test(text)) + 1
   if (/^pip[\d.]*$/u.test(name) || (pip > 0 && /^(?:python[\d.]*|py|uv)$/u.test(name)))
@@ -38,6 +39,8 @@ function filesOf({ program = "", argv, directory, source }: SimpleCommand): read
   const loads = action === undefined ? name === "yarn" : LOADS.test(action)
   return loads ? files.map((file) => posix.join(directory, file)) : []
 }
+
+const PYTHON = /^(?:pip[\d.]*|python[\d.]*|py|uv)$/u
 
 function requirementFiles(words: readonly ShellWord[]): readonly ShellWord[] {
   return words.flatMap((word, index) => {

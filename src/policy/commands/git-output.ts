@@ -1,7 +1,10 @@
+import { posix } from "node:path"
+import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { absolutePath } from "./command-paths.ts"
 import { optionValues, subcommands } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
 import { gitDirectory, hasOwnWorkTree, patchedFiles } from "./patch-targets.ts"
+import { componentGlob, hasGlob } from "./shell-glob.ts"
 import type { ShellWord } from "../shell/understood-command.ts"
 
 /** A file that git writes, or a directory with files whose names the command does not say. */
@@ -85,14 +88,34 @@ function namedOutput(action: string, operands: readonly ShellWord[]): readonly G
 function checkedOut(call: Invocation, action: string): readonly GitOutput[] {
   const directory = GIT_CHECKOUT.has(action) ? gitDirectory(call) : undefined
   if (directory === undefined) return []
-  const absolute = (word: ShellWord): readonly GitOutput[] => {
-    const path = absolutePath(word, directory)
-    return path === undefined ? [] : [{ word: { ...word, text: path }, tree: true }]
-  }
+  const absolute = (word: ShellWord): readonly GitOutput[] =>
+    pathspecNames(word, directory).flatMap((named) => {
+      const path = absolutePath(named, directory)
+      return path === undefined ? [] : [{ word: { ...named, text: path, pattern: false }, tree: true }]
+    })
   const tree: readonly GitOutput[] = hasOwnWorkTree(call)
     ? [{ word: { text: directory, known: true, pattern: false }, tree: true }]
     : []
   return [...tree, ...checkedOutFiles(call, action).flatMap(absolute)]
+}
+
+/** The file that a pathspec names; for a pattern, the protected files that it matches. */
+export function pathspecNames(word: ShellWord, directory: string): readonly ShellWord[] {
+  const [, magic = "", short = ""] = /^:(?:\(([^)]*)\)|([/!^]+))/u.exec(word.text) ?? []
+  if (magic.includes("exclude") || /[!^]/u.test(short)) return []
+  const text = word.text.replace(/^:(?:\([^)]*\)|[/!^]+)/u, "")
+  if (!hasGlob(text) || magic.includes("literal")) return text === "" ? [] : [{ ...word, text }]
+  const matches = pathspecGlob(text)
+  return [...EXECUTED_IN_WORKSPACE, ...AGENT_INSTRUCTIONS]
+    .filter((name) => matches(name.replaceAll("*", "x")))
+    .map((name) => ({ ...word, text: posix.join(directory, name.replaceAll("*", "x")), pattern: false }))
+}
+
+/** In a pathspec, `*` matches slashes too. */
+function pathspecGlob(pattern: string): (name: string) => boolean {
+  const matches = componentGlob(pattern.replaceAll(/(?:\*\*\/)+/gu, "*"))
+  // A pattern that matches a directory takes what is in it.
+  return (name) => name.split("/").some((_part, index, parts) => matches(parts.slice(0, index + 1).join("/")))
 }
 
 /** Files that are taken from another commit than the current one. */

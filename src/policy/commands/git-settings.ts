@@ -33,20 +33,20 @@ function isUpdating(command: SimpleCommand): boolean {
 }
 
 function isKeeping(command: SimpleCommand): boolean {
-  const [, subcommand, ...rest] = command.argv
   if (!isPlainGit(command)) return false
+  const [, subcommand, ...rest] = command.argv
   const words = rest.map(({ text }) => text)
   return subcommand?.text === "config" ? setsHarmlessKey(words) : SUBCOMMANDS.has(subcommand?.text ?? "")
 }
 
 /** A git command that starts no other program and is written out completely. */
 function isPlainGit(command: SimpleCommand): boolean {
-  const [program, , ...rest] = command.argv
-  if (program?.text !== "git" || programName(command.program ?? "") !== "git" || command.source !== "line") return false
+  if (command.argv[0]?.text !== "git" || programName(command.program ?? "") !== "git" || command.source !== "line")
+    return false
   if (command.wrappers.length > 0 || command.assignments.length > 0 || command.background) return false
   if (outputTargets(command).some(({ text }) => text !== "/dev/null")) return false
   if (command.argv.some(({ known }) => !known)) return false
-  return !rest.some(({ text }) => STARTS_PROGRAM.test(text))
+  return !command.argv.slice(2).some(({ text }) => STARTS_PROGRAM.test(text))
 }
 
 /** Whether a command of such a line changes `.git/config`, in contrast to `git push` or `git fetch` alone. */

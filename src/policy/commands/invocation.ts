@@ -11,6 +11,8 @@ export interface Invocation {
   /** Options before `--`. */
   readonly flags: readonly string[]
   readonly operands: readonly ShellWord[]
+  /** See `subcommands`. */
+  readonly subcommands: readonly string[]
   readonly command: SimpleCommand
   readonly isWrapper: boolean
   readonly understood: UnderstoodCommand
@@ -30,9 +32,11 @@ export function invocations(
     const words = argv.slice(1)
     const end = words.findIndex(({ text }) => text === "--")
     const beforeEnd = end === -1 ? words : words.slice(0, end)
+    const name = programName(program)
     return {
-      program: programName(program),
+      program: name,
       words,
+      subcommands: plainWords(words, OPTIONS_WITH_VALUE[name] ?? NO_OPTIONS),
       flags: beforeEnd.filter(isFlag).map(({ text }) => text),
       operands: [...beforeEnd.filter((word) => !isFlag(word)), ...(end === -1 ? [] : words.slice(end + 1))],
       command,
@@ -45,8 +49,12 @@ export function invocations(
 
 /** A shell would not find a program with terminal sequences or look-alike letters in its name; the user would read it as the plain one. */
 export function programName(program: string): string {
+  // Runs for every command, and most names are plain.
+  if (PLAIN_NAME.test(program)) return program
   return posix.basename(stripAnsi(program).normalize("NFKC")).toLowerCase()
 }
+
+const PLAIN_NAME = /^[a-z0-9_+-][a-z0-9._+-]*$/u
 
 function isFlag({ text }: ShellWord): boolean {
   return text.length > 1 && text.startsWith("-")
@@ -54,10 +62,13 @@ function isFlag({ text }: ShellWord): boolean {
 
 /** The words that are not options, without the values of options: `git -C dir reset --hard` gives `reset`. */
 export function subcommands(call: Invocation): readonly string[] {
-  const valued = OPTIONS_WITH_VALUE[call.program] ?? NO_OPTIONS
+  return call.subcommands
+}
+
+function plainWords(words: readonly ShellWord[], valued: ReadonlySet<string>): readonly string[] {
   const found: string[] = []
-  for (let index = 0; index < call.words.length; index += 1) {
-    const text = call.words[index]?.text ?? ""
+  for (let index = 0; index < words.length; index += 1) {
+    const text = words[index]?.text ?? ""
     if (valued.has(text)) index += 1
     else if (!text.startsWith("-")) found.push(text)
   }
@@ -65,14 +76,19 @@ export function subcommands(call: Invocation): readonly string[] {
 }
 
 /** The value of an option, as the next word or behind `=`; for a short option also without a space, or behind others that are packed with it. */
-export function optionValues(call: Invocation, ...names: readonly string[]): readonly ShellWord[] {
-  return call.words.flatMap((word, index) => {
+export function optionValues(call: Pick<Invocation, "words">, ...names: readonly string[]): readonly ShellWord[] {
+  const found: ShellWord[] = []
+  // Runs for most commands, few of which have the option: no callback is created for a word that is none.
+  for (const [index, word] of call.words.entries()) {
+    if (!word.text.startsWith("-")) continue
     const name = names.find((option) => word.text === option || startsWithValue(word.text, option))
-    if (name === undefined) return endsPacked(word.text, names) ? (call.words[index + 1] ?? []) : []
-    if (word.text === name) return call.words[index + 1] ?? []
-    const value = word.text.slice(name.length)
-    return { ...word, text: name.startsWith("--") ? value.slice(1) : value }
-  })
+    const next = call.words[index + 1]
+    if (name !== undefined && word.text !== name) {
+      const value = word.text.slice(name.length)
+      found.push({ ...word, text: name.startsWith("--") ? value.slice(1) : value })
+    } else if (next !== undefined && (name !== undefined || endsPacked(word.text, names))) found.push(next)
+  }
+  return found
 }
 
 /**
@@ -81,6 +97,7 @@ export function optionValues(call: Invocation, ...names: readonly string[]): rea
  */
 export function packedValues(call: Invocation, letters: string): readonly ShellWord[] {
   return call.words.flatMap((word, index) => {
+    if (!word.text.startsWith("-")) return []
     const packed = /^-([A-Za-z0-9#:].*)$/su.exec(word.text)?.[1]
     const at = packed === undefined ? -1 : Array.from(packed).findIndex((letter) => letters.includes(letter))
     if (packed === undefined || at === -1) return []

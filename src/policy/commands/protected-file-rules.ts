@@ -68,6 +68,9 @@ const RULES: readonly ProtectedFileRule[] = [
   },
 ]
 
+/** The programs that the rules are about. */
+const TOOLS: ReadonlySet<string> = new Set(["husky", "pre-commit", "lefthook", "simple-git-hooks", "git"])
+
 const SUBMODULE_ACTIONS: ReadonlySet<string> = new Set(
   "add update init deinit sync set-url set-branch absorbgitdirs".split(" "),
 )
@@ -108,6 +111,7 @@ const REMOTE_OR_PRIVILEGED: ReadonlySet<string> = new Set(["ssh", "sudo", "doas"
 
 function rulesFor(command: SimpleCommand, scripts: Readonly<Record<string, string>>): readonly ProtectedFileRule[] {
   const program = programName(command.program ?? "")
+  if (!TOOLS.has(program) && !PACKAGE_MANAGERS.has(program)) return []
   const words = command.argv.slice(1).map(({ text }) => text)
   const operands = (program === "git" ? withoutSettings(words) : words).filter((word) => !word.startsWith("-"))
   const named = scriptsRunBy(command).flatMap((name) => (Object.hasOwn(scripts, name) ? [scripts[name] ?? ""] : []))

@@ -23,16 +23,18 @@ export function repositoryDirectory(call: Invocation): string | undefined {
 
 /** The files that say where the pushes of a line from directories below the workspace lead. Their text is read when the line is judged. */
 export function repositoryFiles(understood: UnderstoodCommand, facts: CommandFacts): readonly string[] {
+  const directories = pushDirectories(understood, facts)
+  if (directories.length === 0) return []
+  return [facts.workspaceRoot, ...directories].flatMap((directory) => [`${directory}/.git`, `${directory}/.git/config`])
+}
+
+/** The directories below the workspace from which a line pushes, and those above them. */
+export function pushDirectories(understood: UnderstoodCommand, facts: CommandFacts): readonly string[] {
   return understood.commands.flatMap((command) => {
     if (command.source === "remote" || !/^(?:git|jj|hub)$/u.test(command.program ?? "")) return []
     if (!command.argv.some(({ text }) => PUSHING.test(text))) return []
     const [call] = invocations(command, understood, facts)
-    const directories = call === undefined ? [] : directoriesBelow(call)
-    if (directories.length === 0) return []
-    return [facts.workspaceRoot, ...directories].flatMap((directory) => [
-      `${directory}/.git`,
-      `${directory}/.git/config`,
-    ])
+    return call === undefined ? [] : directoriesBelow(call)
   })
 }
 
@@ -60,13 +62,14 @@ function directoriesBelow(call: Invocation): readonly string[] {
 
 /**
  * A push from a repository inside the one of the workspace, to an address that the latter does not have: a command may have made it. Where the
- * workspace is a directory of several repositories, these are the user's own.
+ * workspace is a directory of several repositories, these are the user's own, unless they are new.
  */
 export function isInForeignRepository(call: Invocation): boolean {
-  const { texts, workspaceRoot } = call.facts
+  const { texts, workspaceRoot, newRepositories } = call.facts
   const directory = repositoryDirectory(call)
   if (directory !== undefined && TEMPORARY.test(directory) && !isWithin(directory, workspaceRoot)) return true
   const outer = texts?.get(`${workspaceRoot}/.git/config`)
+  if (outer === undefined && directoriesBelow(call).some((inner) => newRepositories?.has(inner) === true)) return true
   if (texts === undefined || outer === undefined) return false
   const known = new Set(addresses(outer))
   return directoriesBelow(call).some((inner) => {

@@ -30,6 +30,7 @@ export function registryFiles(understood: UnderstoodCommand, workspaceRoot: stri
 function settingsOf(command: SimpleCommand, workspaceRoot: string): readonly string[] {
   const { program = "", argv, wrappers, directory, source } = command
   if (directory === undefined || source === "remote") return []
+  if (wrappers.length === 0 && !FILES.has(programName(program))) return []
   return [{ program, argv }, ...wrappers].flatMap((started) => {
     const name = programName(started.program)
     const files = FILES.get(name)

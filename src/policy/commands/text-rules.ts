@@ -17,9 +17,23 @@ export interface TextRule {
   readonly effects: readonly Effect[]
 }
 
-export function matchesText(rule: TextRule, text: string, lower = text.toLowerCase()): boolean {
+export function matchesText(rule: TextRule, text: string): boolean {
+  return matchesSearched(rule, searchedText(text))
+}
+
+/** A text with what its words are looked for in. */
+export interface SearchedText {
+  readonly text: string
+  readonly lower: string
+}
+
+export function searchedText(text: string): SearchedText {
+  return { text, lower: text.toLowerCase() }
+}
+
+export function matchesSearched(rule: TextRule, searched: SearchedText): boolean {
   // Runs for every rule, most of which do not match: no callback is created.
-  for (const word of rule.words) if (lower.includes(word)) return matchesPatterns(rule, text)
+  for (const word of rule.words) if (searched.lower.includes(word)) return matchesPatterns(rule, searched.text)
   return false
 }
 

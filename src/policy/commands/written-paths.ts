@@ -1,6 +1,7 @@
 import { posix } from "node:path"
 import type { ShellWord } from "../shell/understood-command.ts"
 import { outputTargets } from "./command-paths.ts"
+import { copiedNames } from "./copied-names.ts"
 import { gitOutput } from "./git-output.ts"
 import { hasFlag, optionValues, packedValues } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
@@ -38,6 +39,7 @@ export function writtenPaths(call: Invocation): readonly WrittenPath[] {
     ...redirected,
     ...loggedTo([...call.command.assignments, ...declaredIn(call)]),
     ...(WRITERS.get(call.program) ?? commonOutput)(call),
+    ...copiedNames(call).map((word): WrittenPath => ({ method: "copy", word, derived: true })),
   ]
 }
 
@@ -244,6 +246,11 @@ const aria2Output = (call: Invocation): readonly ShellWord[] => {
   ]
 }
 
+/** The parts of `s/old/new/`, and the words of the simpler kind of `rename`. */
+function renamedTo(call: Invocation): readonly ShellWord[] {
+  return call.operands.flatMap((word) => [word, ...word.text.split(/[/,#|]/u).map((text) => ({ ...word, text }))])
+}
+
 const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["tee", as("tee", operands)],
   ["sponge", as("tee", operands)],
@@ -304,6 +311,9 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["mkfifo", as("other", operands)],
   ["setfacl", as("other", last)],
   ["chattr", as("other", last)],
+  ["rename", as("other", renamedTo)],
+  ["prename", as("other", renamedTo)],
+  ["mmv", as("other", operands)],
   ["trash", deletes],
   ["trash-put", deletes],
 ])

@@ -86,9 +86,10 @@ function commandPart(command: SimpleCommand): CommandPart {
   const writes = redirections.some(
     ({ operator, target }) => operator.includes(">") && operator !== ">&" && target.text !== "/dev/null",
   )
+  const text = squeeze(command.text)
   return {
-    text: squeeze(command.text),
-    whole: squeeze(command.wholeText),
+    text,
+    whole: command.wholeText === command.text ? text : squeeze(command.wholeText),
     hasHarmlessWrappers: assignments.length === 0 && wrappers.every(({ program }) => HARMLESS_WRAPPERS.has(program)),
     isPlain: !writes && assignments.length === 0,
   }
@@ -97,10 +98,12 @@ function commandPart(command: SimpleCommand): CommandPart {
 function commandTexts({ text, wholeText, argv }: SimpleCommand): readonly string[] {
   const program = argv[0]?.text ?? ""
   const base = program.slice(program.lastIndexOf("/") + 1)
-  const words = argv.slice(1).map((word) => word.text)
+  // Only options in front of a subcommand make a difference.
+  const words = /^[-+]/u.test(argv[1]?.text ?? "") ? argv.slice(1).map((word) => word.text) : []
   const subcommands = withoutLeadingOptions(words).map((rest) => [base, ...rest].join(" "))
   // `/usr/bin/git push` and `git -C other push` are a `git push` as well.
-  return [text, wholeText, ...(base === program ? [] : [base + text.slice(program.length)]), ...subcommands]
+  const spellings = text === wholeText ? [text] : [text, wholeText]
+  return [...spellings, ...(base === program ? [] : [base + text.slice(program.length)]), ...subcommands]
 }
 
 /** What may follow the options in front of a subcommand; whether an option takes the next word is not known, so both are tried. */

@@ -4,6 +4,7 @@ import type {
   CommandInput,
   CommandWrapper,
   Doubt,
+  NameSource,
   Redirection,
   ShellWord,
   SimpleCommand,
@@ -14,13 +15,15 @@ export interface Field extends ShellWord {
   /** An unquoted part is not known, so that the word may turn into several words or none. */
   readonly splits?: boolean
   /** A process substitution: the text that reading it gives, when it is known. */
-  readonly process?: { readonly output: string | undefined }
+  readonly process?: { readonly output: string | undefined; readonly names?: NameSource | undefined }
 }
 
 /** Standard input of a command: its description for the result, and its text when that is known. */
 export interface Input {
   readonly from: CommandInput | undefined
   readonly text: string | undefined
+  /** Where the text comes from when it is not known. */
+  readonly names?: NameSource | undefined
 }
 
 /** Input that some command writes, but the line does not say what. */
@@ -56,6 +59,8 @@ export interface Call {
 export interface Outcome {
   /** What is written to standard output; undefined when it is not known. */
   readonly output: string | undefined
+  /** Where the output comes from when it is not known. */
+  readonly names?: NameSource | undefined
   /** Index of the command whose output it is. */
   readonly index: number | undefined
   /** `leaves`: the shell ends, as after `exit`. `breaks`: the list ends, as after `continue`. `succeeds`: nothing it does can fail. */
@@ -78,6 +83,8 @@ export interface Interpreter {
   parseWord(text: string): Word | undefined
   /** Interprets a command once for each possible value of the variables that it reads. */
   withAlternatives(frame: Frame, run: (frame: Frame) => Outcome): Outcome
+  /** The names in a list that are worth judging, once its files were read. */
+  namesIn(source: NameSource | undefined): readonly string[]
   /** Lists a command and returns its index. */
   emit(call: Call): number
   doubt(kind: Doubt["kind"], text: string, reason: string): void

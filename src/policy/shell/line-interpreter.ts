@@ -8,7 +8,7 @@ import { runCall } from "./run-call.ts"
 import { runStatements } from "./run-statements.ts"
 import { UNKNOWN } from "./scope.ts"
 import type { Scope, Value } from "./scope.ts"
-import type { Doubt, ShellWord, SimpleCommand } from "./understood-command.ts"
+import type { Doubt, NameSource, ShellWord, SimpleCommand } from "./understood-command.ts"
 
 const MOST_COMMANDS = 2000
 const MOST_WORK = 20_000
@@ -17,12 +17,18 @@ const DEEPEST_TEXT = 5
 /** Compound commands, substitutions and calls inside each other. */
 const DEEPEST_NESTING = 200
 const MOST_ALTERNATIVES = 8
+const MOST_LISTS = 20
+/** Options whose value is text for people: `git commit -m "$(cat message.txt)"`. */
+const MESSAGE = /^(?:-[a-z]*m|--(?:message|title|body|notes|description))$/u
 
 /** Interprets one command line and collects the commands that it would run. */
 export class LineInterpreter implements Interpreter {
   readonly userHome: string
   readonly commands: SimpleCommand[] = []
   readonly doubts: Doubt[] = []
+  /** Files that contain words of the commands. */
+  readonly lists = new Set<string>()
+  readonly #listedNames: ReadonlyMap<string, readonly string[]> | undefined
   /** Commands by their text. What else they consist of is compared when a second one has the same text. */
   readonly #seen = new Map<string, { first: SimpleCommand; index: number; indexes?: Map<string, number> }>()
   readonly #choices: { readonly value: Value & { kind: "either" }; index: number }[] = []
@@ -32,8 +38,9 @@ export class LineInterpreter implements Interpreter {
   #textDepth = -1
   #nesting = 0
 
-  constructor(userHome: string) {
+  constructor(userHome: string, listedNames?: ReadonlyMap<string, readonly string[]>) {
     this.userHome = userHome
+    this.#listedNames = listedNames
   }
 
   runScript(script: ParsedScript, frame: Frame): Outcome {
@@ -137,13 +144,25 @@ export class LineInterpreter implements Interpreter {
     return value.values[choice.index] ?? UNKNOWN
   }
 
+  namesIn(source: NameSource | undefined): readonly string[] {
+    const names = this.#listedNames
+    return source === undefined || names === undefined ? [] : source.files.flatMap((path) => names.get(path) ?? [])
+  }
+
   emit(call: Call): number {
+    for (const [index, { names }] of call.argv.entries())
+      if (names !== undefined && !MESSAGE.test(call.argv[index - 1]?.text ?? "")) this.#rememberLists(names)
+    for (const { target } of call.redirections) if (target.names !== undefined) this.#rememberLists(target.names)
     let first: number | undefined
     for (const directory of call.frame.scope.directories) {
       const index = this.#emitIn(call, directory)
       first ??= index
     }
     return first ?? 0
+  }
+
+  #rememberLists({ files }: NameSource): void {
+    for (const path of files) if (this.lists.size < MOST_LISTS) this.lists.add(path)
   }
 
   #emitIn({ argv, assignments, redirections, frame }: Call, directory: string | undefined): number {
@@ -214,6 +233,6 @@ function identityOf({
   return JSON.stringify([argv, wrappers, assignments, redirections, directory, input, remote, source])
 }
 
-function toShellWord({ text, known, pattern }: ShellWord): ShellWord {
-  return { text, known, pattern }
+function toShellWord({ text, known, pattern, names }: ShellWord): ShellWord {
+  return names === undefined ? { text, known, pattern } : { text, known, pattern, names }
 }

@@ -6,8 +6,9 @@ import { expandHereDocument, expandWhole, expandWord } from "./expansion/expand-
 import type { Expansion } from "./expansion/expand-word.ts"
 import { COMPUTED_INPUT } from "./interpreter.ts"
 import type { Field, Input, Outcome } from "./interpreter.ts"
+import { HIDDEN_NAMES } from "./name-source.ts"
 import type { Scope } from "./scope.ts"
-import type { Redirection } from "./understood-command.ts"
+import type { NameSource, Redirection } from "./understood-command.ts"
 
 export interface ExpandedRedirections {
   readonly redirections: readonly Redirection[]
@@ -28,18 +29,22 @@ export function expandRedirections(nodes: readonly RedirectionNode[], expansion:
     const isStandardInput = descriptor === undefined || descriptor === 0
     if (node.type === "HereDoc") {
       const word = expandHereDocument(node.body, node.delimiter?.quoted ?? false, expansion)
-      if (isStandardInput) input = { from: { kind: "text", word }, text: word.known ? word.text : undefined }
+      if (isStandardInput)
+        input = { from: { kind: "text", word }, text: word.known ? word.text : undefined, names: word.names }
     } else if (node.type === "HereString") {
       const word = node.target && expandWhole(node.target, expansion)
       if (word === undefined || !isStandardInput) continue
-      input = { from: { kind: "text", word }, text: word.known ? `${word.text}\n` : undefined }
+      input = { from: { kind: "text", word }, text: word.known ? `${word.text}\n` : undefined, names: word.names }
     } else {
       const target = node.target && expandTarget(node.target, expansion)
       if (target === undefined) continue
       redirections.push({ operator: node.operator, descriptor, target: plain(target) })
-      if (node.operator === "<&" && isStandardInput && target.text !== "-") input = COMPUTED_INPUT
+      if (node.operator === "<&" && isStandardInput && target.text !== "-")
+        input = { ...COMPUTED_INPUT, names: HIDDEN_NAMES }
       if ((node.operator === "<" || node.operator === "<>") && isStandardInput) {
-        input = { from: { kind: "file", path: plain(target) }, text: fileText(target, expansion.frame.scope) }
+        const text = fileText(target, expansion.frame.scope)
+        const names = text === undefined ? fileNames(target, expansion.frame.scope) : undefined
+        input = { from: { kind: "file", path: plain(target) }, text, names }
       }
     }
   }
@@ -51,8 +56,8 @@ function expandTarget(word: Word, expansion: Expansion): Field {
   return field !== undefined && others.length === 0 ? field : expandWhole(word, expansion)
 }
 
-function plain({ text, known, pattern }: Field): Redirection["target"] {
-  return { text, known, pattern }
+function plain({ text, known, pattern, names }: Field): Redirection["target"] {
+  return names === undefined ? { text, known, pattern } : { text, known, pattern, names }
 }
 
 /** The text of a file or process substitution that is read, as far as the line itself wrote it. */
@@ -60,6 +65,14 @@ export function fileText(word: Field, scope: Scope): string | undefined {
   if (word.process !== undefined) return word.process.output
   const path = filePath(word, scope)
   return path === undefined ? undefined : scope.files.get(path)
+}
+
+/** The words in a file whose text is not known. */
+export function fileNames(word: Field, scope: Scope): NameSource | undefined {
+  // What a program makes of a text that is known is not known either.
+  if (word.process !== undefined) return word.process.output === undefined ? word.process.names : HIDDEN_NAMES
+  const path = filePath(word, scope)
+  return path === undefined ? HIDDEN_NAMES : { files: [path], isHidden: false }
 }
 
 export function filePath(word: Field, { directories }: Scope): string | undefined {

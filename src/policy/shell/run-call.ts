@@ -2,6 +2,7 @@ import { runBuiltin } from "./builtins/builtins.ts"
 import type { Call, Field, Interpreter, Outcome } from "./interpreter.ts"
 import { UNKNOWN_OUTCOME } from "./interpreter.ts"
 import { knownOutput } from "./output/known-output.ts"
+import { outputNames } from "./output/output-names.ts"
 import { runParallel, runXargs } from "./nested/nested-arguments.ts"
 import { NESTED_PROGRAMS } from "./nested/nested-programs.ts"
 import { foldName, programName } from "./program-name.ts"
@@ -43,7 +44,8 @@ export function runCall(call: Call, interpreter: Interpreter): Outcome {
   rememberLinks(name, call)
   rememberRemotes(name, call)
   const output = knownOutput(name, call)
-  return { output, index, result: output === undefined ? "open" : "succeeds" }
+  if (output !== undefined) return { output, index, result: "succeeds" }
+  return { output, names: outputNames(name, call), index, result: "open" }
 }
 
 /** Git's own directory has a program for each subcommand: `/usr/lib/git-core/git-push`. */

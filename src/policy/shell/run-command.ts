@@ -4,6 +4,7 @@ import { runVariableCommands } from "./nested/command-variables.ts"
 import { expandWhole, expandWord } from "./expansion/expand-word.ts"
 import type { Expansion } from "./expansion/expand-word.ts"
 import type { Call, Field, Frame, Interpreter, Outcome } from "./interpreter.ts"
+import { joinNames } from "./name-source.ts"
 import { expandRedirections, redirectOutput } from "./redirections.ts"
 import { knownWord, UNKNOWN } from "./scope.ts"
 import type { Value } from "./scope.ts"
@@ -50,9 +51,14 @@ function expandDeclaration(node: Assignment, expansion: Expansion): Field {
     expansion.frame.scope.setVariable(node.name, value)
     return knownWord(node.text)
   }
-  const { text, known } = expandWhole(node.value, expansion)
+  const { text, known, names } = expandWhole(node.value, expansion)
   const index = node.index === undefined ? "" : `[${expandWhole(node.index, expansion).text}]`
-  return { text: `${node.name}${index}${node.append === true ? "+" : ""}=${text}`, known, pattern: false }
+  return {
+    text: `${node.name}${index}${node.append === true ? "+" : ""}=${text}`,
+    known,
+    pattern: false,
+    ...(names !== undefined && { names }),
+  }
 }
 
 function runAssignments(node: Command, assignments: readonly Assignment[], expansion: Expansion): Outcome {
@@ -68,8 +74,9 @@ function runAssignments(node: Command, assignments: readonly Assignment[], expan
   const index = interpreter.emit(call)
   runVariableCommands(shown, call, interpreter)
   // `$(<file)` prints the file.
-  const output = node.prefix.length + node.suffix.length > 0 && input !== undefined ? input.text : ""
-  return redirectOutput({ output, index, result: "succeeds" }, redirections, frame.scope)
+  const isPrinted = node.prefix.length + node.suffix.length > 0 && input !== undefined
+  const printed = isPrinted ? { output: input.text, names: input.names } : { output: "" }
+  return redirectOutput({ ...printed, index, result: "succeeds" }, redirections, frame.scope)
 }
 
 function shownValue(value: Value): ShellWord {
@@ -111,7 +118,16 @@ function assignedValue(assignment: Assignment, expansion: Expansion): Value {
   if (append !== true) return { kind: "text", word }
   const start = before === undefined ? undefined : scalarOf(before)
   if (start === undefined) return UNKNOWN
-  return { kind: "text", word: { text: start.text + word.text, known: start.known && word.known, pattern: false } }
+  const names = joinNames(start.names, word.names)
+  return {
+    kind: "text",
+    word: {
+      text: start.text + word.text,
+      known: start.known && word.known,
+      pattern: false,
+      ...(names !== undefined && { names }),
+    },
+  }
 }
 
 /** `name=value program`: the variables exist only while the program runs. */

@@ -16,10 +16,11 @@ import { assertNever } from "../../base/assert-never.ts"
 import { arithmeticValue, expandPattern, expandWhole, expandWord, runIndex } from "./expansion/expand-word.ts"
 import type { Field, Frame, Interpreter, Outcome } from "./interpreter.ts"
 import { SILENT, UNKNOWN_OUTCOME } from "./interpreter.ts"
+import { joinNames, wordNames } from "./name-source.ts"
 import { expandRedirections, redirectOutput } from "./redirections.ts"
 import { runCommand } from "./run-command.ts"
-import { joinDirectories, UNKNOWN } from "./scope.ts"
-import type { Directories, Scope } from "./scope.ts"
+import { joinDirectories, UNKNOWN, unknownFrom } from "./scope.ts"
+import type { Directories, Scope, Value } from "./scope.ts"
 
 /** A loop over more words is interpreted once, with its variable unknown. */
 const MOST_ITERATIONS = 64
@@ -40,7 +41,8 @@ function followedBy(first: Outcome, second: Outcome): Outcome {
     first.output === undefined || second.output === undefined || first.output.length > LONGEST_OUTPUT
       ? undefined
       : first.output + second.output
-  return { output, index: second.index ?? first.index, result: second.result }
+  const names = output === undefined ? joinNames(first.names, second.names) : undefined
+  return { output, names, index: second.index ?? first.index, result: second.result }
 }
 
 function runStatement({ command, background }: Statement, frame: Frame, interpreter: Interpreter): Outcome {
@@ -125,6 +127,7 @@ function runPipeline({ commands, prefixes }: Pipeline, frame: Frame, interpreter
         : {
             from: outcome.index === undefined ? undefined : { kind: "command", index: outcome.index },
             text: outcome.output,
+            names: outcome.names,
           }
     outcome = runNode(command, { ...frame, scope: frame.scope.fork(), input }, interpreter)
   }
@@ -271,31 +274,39 @@ function runLoop(frame: Frame, round: (frame: Frame) => Outcome): Outcome {
   return { output: undefined, index, result: "open" }
 }
 
-/** Undefined when the words are not known. */
-function wordsOf(
-  words: readonly Word[] | undefined,
-  frame: Frame,
-  interpreter: Interpreter,
-): readonly Field[] | undefined {
-  if (words === undefined) return frame.scope.positional
+/** The words of a loop; where they are not known, what is known of each. */
+type LoopWords = { readonly fields: readonly Field[] } | { readonly each: Value }
+
+function wordsOf(words: readonly Word[] | undefined, frame: Frame, interpreter: Interpreter): LoopWords {
+  const { positional } = frame.scope
+  if (words === undefined) return positional === undefined ? { each: UNKNOWN } : withinLimit(positional)
   const fields = words.flatMap((word) => expandWord(word, { frame, interpreter }))
-  return fields.some(({ splits }) => splits === true) ? undefined : fields
+  return fields.some(({ splits }) => splits === true) ? { each: eachOf(fields) } : withinLimit(fields)
+}
+
+function withinLimit(fields: readonly Field[]): LoopWords {
+  return fields.length > MOST_ITERATIONS ? { each: eachOf(fields) } : { fields }
+}
+
+function eachOf(fields: readonly Field[]): Value {
+  return unknownFrom(wordNames(fields))
 }
 
 function runFor(
   name: string,
-  words: readonly Field[] | undefined,
+  words: LoopWords,
   { frame, body }: { readonly frame: Frame; readonly body: (frame: Frame) => Outcome },
 ): Outcome {
-  if (words === undefined || words.length > MOST_ITERATIONS) {
+  if ("each" in words) {
     return runLoop(frame, (inside) => {
-      inside.scope.setVariable(name, UNKNOWN)
+      inside.scope.setVariable(name, words.each)
       return body(inside)
     })
   }
   let outcome: Outcome = SILENT
-  for (const { text, known, pattern } of words) {
-    frame.scope.setVariable(name, { kind: "text", word: { text, known, pattern } })
+  for (const { text, known, pattern, names } of words.fields) {
+    const word = names === undefined ? { text, known, pattern } : { text, known, pattern, names }
+    frame.scope.setVariable(name, { kind: "text", word })
     outcome = followedBy(outcome, body(frame))
   }
   return { ...outcome, result: "open" }

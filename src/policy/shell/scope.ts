@@ -1,4 +1,4 @@
-import type { ShellState, ShellWord } from "./understood-command.ts"
+import type { NameSource, ShellState, ShellWord } from "./understood-command.ts"
 
 /** What a variable of the shell holds, as far as the line says. */
 export type Value =
@@ -6,7 +6,7 @@ export type Value =
   /** An array; keys are the indexes or the names of its elements. */
   | { readonly kind: "list"; readonly items: ReadonlyMap<string, ShellWord> }
   | { readonly kind: "unset" }
-  | { readonly kind: "unknown" }
+  | { readonly kind: "unknown"; readonly names?: NameSource | undefined }
   /** One of these, depending on a condition that is not known. */
   | { readonly kind: "either"; readonly values: readonly Value[] }
 
@@ -14,6 +14,18 @@ export const UNSET: Value = { kind: "unset" }
 export const UNKNOWN: Value = { kind: "unknown" }
 /** A variable of the environment, which may be set or not. One object, so that all of them are decided together. */
 export const UNSET_OR_UNKNOWN = { kind: "either", values: [UNSET, UNKNOWN] } as const satisfies Value
+
+/** A value of which only its source is known. */
+export function unknownFrom(names: NameSource | undefined): Value {
+  return names === undefined ? UNKNOWN : { kind: "unknown", names }
+}
+
+/** The list that a value comes from. */
+export function nameSource(value: Value): NameSource | undefined {
+  if (value.kind === "unknown") return value.names
+  if (value.kind === "text") return value.word.names
+  return value.kind === "either" ? value.values.map(nameSource).find((names) => names !== undefined) : undefined
+}
 
 export function textValue(text: string): Value {
   return { kind: "text", word: knownWord(text) }
@@ -89,7 +101,7 @@ export class Scope {
     this.#variables = new Map()
     this.#exported = new Set()
     for (const [name, text] of from.variables) {
-      const value = text === undefined ? listValue(from.lists?.get(name)) : textValue(text)
+      const value = text === undefined ? listValue(from.lists?.get(name), from.listed?.get(name)) : textValue(text)
       // A variable that was not exported is lost unless the environment already had it.
       if (from.unexported?.has(name) === true) this.#variables.set(name, { kind: "either", values: [value, UNSET] })
       else {
@@ -322,6 +334,7 @@ export class Scope {
     const variables = new Map<string, string | undefined>()
     const unexported = new Set<string>()
     const lists = new Map<string, ReadonlyMap<string, string>>()
+    const listed = new Map<string, NameSource>()
     for (const [name, value] of this.#variables) {
       if (NOT_KEPT.has(name)) continue
       if (!this.#exported.has(name)) unexported.add(name)
@@ -331,6 +344,8 @@ export class Scope {
         variables.set(name, undefined)
         const texts = kept?.kind === "list" ? knownTexts(kept.items) : undefined
         if (texts !== undefined) lists.set(name, texts)
+        const names = kept === undefined ? undefined : nameSource(kept)
+        if (names !== undefined) listed.set(name, names)
       }
     }
     return {
@@ -342,6 +357,7 @@ export class Scope {
       aliases: this.#aliases,
       files: this.files,
       links: this.links,
+      ...(listed.size === 0 ? {} : { listed }),
       ...(this.sourced.size === 0 ? {} : { sourced: this.sourced }),
       ...(this.remotes.size === 0 ? {} : { remotes: this.remotes }),
     }
@@ -351,8 +367,8 @@ export class Scope {
 /** Follow from the directory. */
 const NOT_KEPT = new Set(["PWD"])
 
-function listValue(texts: ReadonlyMap<string, string> | undefined): Value {
-  if (texts === undefined) return UNKNOWN
+function listValue(texts: ReadonlyMap<string, string> | undefined, names: NameSource | undefined): Value {
+  if (texts === undefined) return unknownFrom(names)
   return { kind: "list", items: new Map([...texts].map(([key, text]) => [key, knownWord(text)])) }
 }
 

@@ -6,6 +6,16 @@ export interface ShellWord {
   readonly known: boolean
   /** Contains an unquoted `*`, `?` or `[…]`: the shell may replace it with the names of files. */
   readonly pattern: boolean
+  /** Where the part that is not known comes from, when it is a list that the line reads. */
+  readonly names?: NameSource
+}
+
+/** Where words come from that are only known when the line runs. */
+export interface NameSource {
+  /** Absolute paths of the files that contain them. */
+  readonly files: readonly string[]
+  /** Some are decoded, downloaded or in files that are not known. */
+  readonly isHidden: boolean
 }
 
 export interface Redirection {
@@ -78,6 +88,8 @@ export interface ShellState {
   readonly links?: ReadonlyMap<string, string>
   /** Files that were sourced and whose text is not known: any name may be a function or an alias since then. */
   readonly sourced?: ReadonlySet<string>
+  /** Variables whose words come from lists. */
+  readonly listed?: ReadonlyMap<string, NameSource>
   /** Remote repositories that commands added or changed: names, `*` for any, and as absolute paths the directories of new clones. */
   readonly remotes?: ReadonlySet<string>
 }
@@ -86,5 +98,7 @@ export interface UnderstoodCommand {
   /** Every command that may run, in the order of the line, including both branches of conditions. */
   readonly commands: readonly SimpleCommand[]
   readonly doubts: readonly Doubt[]
+  /** Files that contain words of these commands. Their text is read when the line is judged. */
+  readonly lists: readonly string[]
   readonly after: ShellState
 }

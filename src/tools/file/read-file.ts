@@ -1,5 +1,9 @@
+import { join } from "node:path"
+
 import { z } from "zod"
 
+import { fail, ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
 import { explainSystemError } from "../../base/system-error.ts"
 import { codePointLength, takeCodePoints } from "../../base/text.ts"
 import type { FileFacts } from "../../exec/workspace.ts"
@@ -95,7 +99,9 @@ async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
   const { given, target, facts } = page
   const { files } = context.workspace
   if (isImage(target)) return await readImage(page, context)
-  const document = await extractDocument(target, facts, files)
+  const settings = await maskedSettings(page, context)
+  if (settings?.ok === false) return failure(settings.error)
+  const document = settings ?? (await extractDocument(target, facts, files))
   if (document?.ok !== true) {
     const refused = notText(page, document?.error) ?? tooLarge(page, context)
     if (refused !== undefined) return refused
@@ -113,8 +119,27 @@ async function readPage(page: Page, context: ToolContext): Promise<ToolResult> {
   })
   if (looksBinary(window.sample))
     return failure(`${given} is a binary file`, { is_binary: true, file_size: facts.size })
-  return showPage(page, { window, isDocument: document?.ok === true }, context)
+  return showPage(page, { window, isDocument: document?.ok === true && settings === undefined }, context)
 }
+
+/** The settings of Hermes without their secrets; undefined for other files. */
+async function maskedSettings(
+  { given, target, real, facts }: Page,
+  context: ToolContext,
+): Promise<Result<string> | undefined> {
+  const { directories } = context.ports.files ?? {}
+  if (directories === undefined || context.workspace.kind !== "local") return undefined
+  const { files } = context.workspace
+  if (real !== (await files.realPath(join(directories.hermesHome, "config.yaml")))) return undefined
+  if (facts.size > MAX_SETTINGS_BYTES) return fail(`${given} is too large to find the secrets in it`)
+  const { maskSettingsText } = await import("../../config/mask-settings-text.ts")
+  const masked = await maskSettingsText(Buffer.from(await files.read(target)).toString("utf8"))
+  return masked === undefined
+    ? fail(`${given} is not valid YAML, so its secrets cannot be masked; \`hermes config check\` shows what is wrong`)
+    : ok(masked)
+}
+
+const MAX_SETTINGS_BYTES = 1024 * 1024
 
 /** How much is read to count the lines after the page: a fraction of a second. On another machine each MB is a round trip. */
 const MAX_COUNTED_BYTES = 64 * 1024 * 1024

@@ -55,6 +55,7 @@ export async function findMessages(
     limit: MAX_RANKED,
     isExcluded,
     isSearchCall,
+    shown: context.redact,
   })
   const related = await relating
   const best = ranked[0]?.score ?? 0
@@ -117,11 +118,12 @@ async function exactMessages(
     limit: MAX_RANKED,
   })
   const snippets = new Map(hits.map(({ id, snippet }) => [id, snippet.trim()]))
+  const isMasked = ({ text }: SearchableMessage): boolean => context.redact(text) !== text
   const rows = await store.words.inScope([...snippets.keys()], {})
   const found = rows.flatMap((row): readonly FoundMessage[] => {
     // The index also contains the arguments of tool calls.
     if (isExcluded(row) || row.isGenerated || row.text.trim() === "") return []
-    return [{ row, matchedBy: "words", snippet: snippets.get(row.id) ?? "" }]
+    return [{ row, matchedBy: "words", ...(isMasked(row) ? {} : { snippet: snippets.get(row.id) ?? "" }) }]
   })
   return await withoutCopies(await matchingInShownText(found, request.query, context), store)
 }
@@ -176,13 +178,14 @@ async function storedRows(
     readonly isExcluded: (row: SearchableMessage) => boolean
   },
 ): Promise<ReadonlyMap<string, SearchableMessage>> {
-  const { store, request, isExcluded } = context
+  const { store, request, isExcluded, redact } = context
   const refs = new Map(hits.map(({ ref }) => [parseMessageRef(ref)?.messageId ?? 0, ref] as const))
   const ids = [...refs.keys()]
   const stored = new Set((await store.words.inScope(ids, {})).map(({ id }) => id))
   for (const [id, ref] of refs) if (!stored.has(id)) await semanticSearch.remove(ref)
   const inScope = (await store.words.inScope(ids, scopeOf(request))).filter(
-    (row) => !row.isGenerated && !isExcluded(row),
+    // The index has the words of secrets too. Such a message is still found by its other words.
+    (row) => !row.isGenerated && !isExcluded(row) && redact(row.text) === row.text,
   )
   const rows = await withoutQuestions(inScope, store.words, { query: request.query, isSearchCall })
   return new Map(rows.map((row) => [refs.get(row.id) ?? "", row] as const))

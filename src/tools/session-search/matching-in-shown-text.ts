@@ -27,7 +27,16 @@ export async function matchingInShownText<Found extends { readonly row: Searchab
 }
 
 /** What the index contains of a message. */
-function searchedText({ text, message }: MessageRow): string {
+function searchedText(row: MessageRow): string {
+  return [row.text, ...calledTexts(row)].join("\n")
+}
+
+function calledTexts({ message }: MessageRow): readonly string[] {
   const calls = message?.role === "assistant" ? (message.tool_calls ?? []) : []
-  return [text, ...calls.map((call) => `${call.function.name} ${call.function.arguments}`)].join("\n")
+  return calls.map((call) => `${call.function.name} ${call.function.arguments}`)
+}
+
+/** Returns the tool calls of a stored message as the index contains them. */
+export function toolCallsIn(store: Pick<PastSessions, "messagesAround">): (id: number) => Promise<string> {
+  return async (id) => (await store.messagesAround(id, 0)).messages.flatMap(calledTexts).join("\n")
 }

@@ -6,12 +6,11 @@ import { searchPassages } from "../../knowledge/semantic-search/search-passages.
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { MessageScope, SearchableMessage } from "../../protocol/message-words.ts"
 import type { MessageRow } from "../../state/store.ts"
-import type { PastSessions } from "../../toolkit/ports/sessions.ts"
 import type { ToolResult } from "../../toolkit/tool.ts"
 import { conversationSessions } from "./conversation-sessions.ts"
 import { exclusions } from "./find-messages.ts"
 import type { SearchContext } from "./find-messages.ts"
-import { matchingInShownText } from "./matching-in-shown-text.ts"
+import { matchingInShownText, toolCallsIn } from "./matching-in-shown-text.ts"
 import { isoTime } from "./message-fields.ts"
 import type { SearchRequest } from "./search-request.ts"
 import { isSearchCall } from "./search-tool.ts"
@@ -39,7 +38,7 @@ export async function searchConversation(
   const sorted = request.sort === undefined ? found : found.toSorted((a, b) => byTime(a.row, b.row, request.sort))
   const page = sorted.slice(request.offset, request.offset + request.limit)
   const lexicon = await context.port.lexicon()
-  const passages = await bestPassages(page, { query: request.query, store, lexicon })
+  const passages = await bestPassages(page, { ...context, query: request.query, lexicon })
   const hits = passages.map(({ row, passage }) => ({ row, fields: hitFields(row, passage) }))
   const results = await showHits(hits, store, { window: request.window, bookends: false })
   const left = found.length - request.offset - results.length
@@ -91,7 +90,8 @@ async function rankedMessages(
     limit: MAX_RANKED,
     isExcluded,
     isSearchCall,
-    withToolCalls: true,
+    shown: context.redact,
+    toolCalls: toolCallsIn(context.store),
     withEscapes: true,
   })
   // What only the messages around it match is shown with those.
@@ -113,12 +113,17 @@ interface FoundPassage extends Ranked {
  */
 async function bestPassages(
   ranked: readonly Ranked[],
-  { query, store, lexicon }: { readonly query: string; readonly store: PastSessions; readonly lexicon: Lexicon },
+  {
+    query,
+    store,
+    redact,
+    lexicon,
+  }: Pick<SearchContext, "store" | "redact"> & { readonly query: string; readonly lexicon: Lexicon },
 ): Promise<readonly FoundPassage[]> {
   const found = await Promise.all(
     ranked.map(async ({ row }) => {
       const [stored] = (await store.messagesAround(row.id, 0)).messages
-      const [best] = stored === undefined ? [] : await searchPassages(query, [searchedText(stored)], lexicon)
+      const [best] = stored === undefined ? [] : await searchPassages(query, [redact(searchedText(stored))], lexicon)
       return best === undefined ? [] : [{ row, passage: best.passage }]
     }),
   )

@@ -18,7 +18,9 @@ export async function searchPastSessions(request: SearchRequest, context: Search
   const { messages: found, problem = semantic.problem } = await findMessages(request, context, semantic.search)
   const page = found.slice(request.offset, request.offset + request.limit)
   const sessions = await readSessions(page, context)
-  const hits = page.map((message) => describeHit(message, request.query, sessions.get(message.row.sessionId)))
+  const hits = page.map((message) =>
+    describeHit(message, { ...context, query: request.query, session: sessions.get(message.row.sessionId) }),
+  )
   const results = await showHits(hits, context.store, { window: request.window, bookends: true })
   const notes = problem === undefined ? await matchingNotes(semantic.search, request, context) : []
   context.port.indexInBackground?.()
@@ -68,7 +70,14 @@ async function readSessions(
   return sessions
 }
 
-function describeHit({ row, matchedBy, snippet }: FoundMessage, query: string, session: SessionRow | undefined): Hit {
+function describeHit(
+  { row, matchedBy, snippet }: FoundMessage,
+  {
+    query,
+    session,
+    redact,
+  }: Pick<SearchContext, "redact"> & { readonly query: string; readonly session: SessionRow | undefined },
+): Hit {
   return {
     row,
     fields: {
@@ -80,7 +89,7 @@ function describeHit({ row, matchedBy, snippet }: FoundMessage, query: string, s
       matched_by: matchedBy,
       matched_role: row.role,
       match_message_id: row.id,
-      snippet: snippet ?? markWords(row.text, query),
+      snippet: snippet ?? markWords(redact(row.text), query),
       ...(session?.parent !== null && session?.parent !== undefined && { parent_session_id: session.parent }),
     },
   }
@@ -96,11 +105,13 @@ const MIN_NOTE_SCORE = 0.4
 async function matchingNotes(
   semanticSearch: SemanticSearch | undefined,
   request: SearchRequest,
-  { port }: SearchContext,
+  { port, redact }: SearchContext,
 ): Promise<readonly SemanticHit[]> {
   if (semanticSearch === undefined || port.notes === undefined || request.offset > 0) return []
   const notes = Map.groupBy(await port.notes(), ({ kind }) => kind)
   for (const kind of ["memory", "user", "learning"] as const) await semanticSearch.replace(kind, notes.get(kind) ?? [])
   const hits = await semanticSearch.search(request.query, { limit: NOTE_CANDIDATES })
-  return hits.filter(({ kind, score }) => kind !== "session" && score >= MIN_NOTE_SCORE).slice(0, MAX_NOTES)
+  return hits
+    .filter(({ kind, score, text }) => kind !== "session" && score >= MIN_NOTE_SCORE && redact(text) === text)
+    .slice(0, MAX_NOTES)
 }

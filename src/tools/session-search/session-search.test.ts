@@ -781,6 +781,48 @@ test("an exact search does not find what is removed from its results", async () 
     expect(await count("Q7abc", { session_id })).toEqual(await count("Q7abd", { session_id }))
 })
 
+test("a secret that results mask is not found, neither by guesses nor by the messages around it", async () => {
+  await using bench = await searchBench()
+  const secret = "planted-secret-value"
+  await bench.tell("s1", [
+    `The deploy key of the harbour is ${secret}.`,
+    {
+      role: "assistant",
+      content: "Noted the lighthouse.",
+      tool_calls: [
+        { id: "c1", type: "function", function: { name: "note", arguments: JSON.stringify({ key: secret }) } },
+      ],
+    },
+    { role: "tool", content: `{"output": "kept ${secret}"}`, tool_call_id: "c1", tool_name: "note" },
+    "PASSWORD=hunter2value for the harbour",
+  ])
+  await bench.recall.syncSessions(bench.state.store, { budgetMs: 1000, signal: new AbortController().signal })
+  const texts = async (args: Readonly<Record<string, unknown>>): Promise<number> =>
+    Number((await bench.call(args))["count"])
+  const guesses = [
+    "planted",
+    "secret",
+    "value planted",
+    "planted-secret",
+    "hunter2value",
+    "hunter",
+    '"planted"',
+    "hunter*",
+  ]
+  for (const query of guesses) {
+    expect([query, await texts({ query }), await texts({ query, session_id: "s1" })]).toEqual([query, 0, 0])
+    expect([query, await texts({ query, role_filter: "user,assistant,tool" })]).toEqual([query, 0])
+  }
+  const others = JSON.stringify([
+    await bench.call({ query: "harbour planted" }),
+    await bench.call({ query: "lighthouse planted", session_id: "s1" }),
+  ])
+  expect(others).toContain("harbour")
+  expect(others).toContain("lighthouse")
+  expect(others).toContain(">>>harbour<<<")
+  expect(others).not.toContain(">>>planted")
+})
+
 test("a page of a message that begins inside a secret does not show the rest of it", async () => {
   await using bench = await searchBench()
   const token = `ghp_${"Q7abcdefgh".repeat(3)}456789`

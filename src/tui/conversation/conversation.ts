@@ -1,5 +1,5 @@
 import type { App } from "../../app/app.ts"
-import { removePastes } from "../../app/input/expand-pastes.ts"
+import { pastesIn } from "../../app/input/expand-pastes.ts"
 import { INTERRUPTED_BEFORE_SENDING, NOT_SENT } from "../../app/input/not-sent.ts"
 import { shellLineCommand } from "../../app/input/shell-input.ts"
 import { isImagePath } from "../../app/services/attached-image.ts"
@@ -104,6 +104,8 @@ async function announceSurvivors({ ui, options: { app } }: ConversationState): P
     ui.line(`A background process of an earlier Hermes still runs: ${preview(command)} (pid ${pid}). /stop ends it.`)
   const more = survivors.length - MAX_SURVIVORS
   if (more > 0) ui.line(`${more} more of them still run; /stop ends them too.`)
+  // From now on they are counted and listed like those of this Hermes.
+  if (survivors.length > 0) await app.processes.open()
 }
 
 const MAX_SURVIVORS = 5
@@ -361,7 +363,7 @@ async function sendMessage(
       ui.line("Your message comes back to the input line when a model is connected.")
     }
   }
-  if (end !== undefined && isDiscarded(end)) removePastes(text, state.options.app.home)
+  if (end !== undefined && isDiscarded(end)) announceKeptPastes(text, state)
   if (end?.result.pendingSteer !== undefined)
     returnSteer(end.result.pendingSteer, { state, end, after, note: (line) => turn.note(line) })
   const mayAsk = after.kind === "continue" && state.outbox.length === 0 && !signal.aborted
@@ -380,6 +382,12 @@ function returnWithoutModel({ session, ui, withoutModel, attached }: Conversatio
 /** The message is too large for the model and was removed from the conversation again. */
 function isDiscarded({ result }: RunEnd): boolean {
   return result.exitReason === "message_too_large" && result.messages.at(-1)?.role !== "user"
+}
+
+/** The text of a message that was not kept may exist nowhere else. */
+function announceKeptPastes(message: string, { ui, options }: ConversationState): void {
+  for (const path of pastesIn(message, options.app.home))
+    ui.line(`The pasted text is kept for a week in ${path}. Copy it into your project to work with parts of it.`)
 }
 
 /** The message was not stored: the user can change and send it again. */

@@ -41,6 +41,15 @@ test.each([40, 60, 80, 120])("a suggestion, a menu and a hint at %i columns", as
   expect(harness.draw(columns, 24, colorTheme).map(readable).join("\n")).toMatchSnapshot()
 })
 
+test("a long hint is shown as a whole on a small screen, and cut where there is no room", () => {
+  const harness = openEditor()
+  const text = "The pasted text could not be saved in /home/user/.hermes/pastes: there is no space left on the disk."
+  harness.editor.hint(text)
+  const rows = harness.draw(40, 8).slice(1)
+  expect([rows.length, rows.join(" ")]).toEqual([3, text])
+  expect(harness.draw(40, 4).slice(1)).toEqual(["The pasted text could not be saved in …"])
+})
+
 test("a tall draft scrolls only as far as needed", () => {
   const harness = openEditor()
   harness.editor.setText(Array.from({ length: 20 }, (_, index) => `line ${index}`).join("\n"))

@@ -65,14 +65,14 @@ export function drawEditor(view: EditorView, size: Size, theme: Theme): Drawing 
   }
 }
 
-/** A hint that is too long for a row takes two, where there is room. */
+/** A hint that is too long for a row takes more, where there is room. */
 function hintRows(hint: string, { columns, rows }: Size, theme: Theme): readonly Row[] {
   const wrapped = wrapSpans([span(oneLine(hint))], columns - 1).map(rowOf)
-  const shown = wrapped.length > 2 || rows < MIN_ROWS_FOR_HINT ? [cutToColumns(hint, columns - 1)] : wrapped
+  const shown = wrapped.length > rows / 2 ? [cutToColumns(hint, columns - 1)] : wrapped.slice(0, MAX_HINT_ROWS)
   return shown.map((row) => theme.style("dim", row))
 }
 
-const MIN_ROWS_FOR_HINT = 4
+const MAX_HINT_ROWS = 6
 
 /** The prompt before the first row; before others a mark where rows are hidden, or blanks. */
 function prefix(

@@ -1,5 +1,4 @@
 import type { AttachedImage } from "../../app/services/attached-image.ts"
-import { isImagePath } from "../../app/services/attached-image.ts"
 import { pasteTokenEndingAt } from "../../admin/editor-support/paste-files.ts"
 import { assertNever } from "../../base/assert-never.ts"
 import type { EditorKeyAction } from "../../config/editor-keys.ts"
@@ -13,8 +12,6 @@ import {
   moveRight,
 } from "../../terminal/editor/draft.ts"
 import type { Draft, DraftEdit } from "../../terminal/editor/draft.ts"
-import { EMPTY_SEARCH } from "../../terminal/editor/history-search.ts"
-import type { HistorySearch } from "../../terminal/editor/history-search.ts"
 import { textColumns } from "../../terminal/text-width.ts"
 import type { Drawing, Size } from "../drawing.ts"
 import type { KeyEvent } from "../screen/key-event.ts"
@@ -28,9 +25,9 @@ import { createEditing } from "./editing.ts"
 import type { EditorAction } from "./editor-action.ts"
 import type { EditorOptions } from "./editor-options.ts"
 import { cleanInput } from "./input-text.ts"
-import { pastedText } from "./pasted-text.ts"
+import { createPasteControl } from "./paste-control.ts"
 import { promptText } from "./prompt-text.ts"
-import { searchKey } from "./search-key.ts"
+import { createSearchControl } from "./search-control.ts"
 import { suggestRest } from "./suggestion.ts"
 import { isText } from "./typed-key.ts"
 import type { TypedKey } from "./typed-key.ts"
@@ -75,11 +72,11 @@ class InputEditor implements Editor {
   readonly #browsing
   readonly #layoutOf = createDraftLayouter()
   readonly #menu = createMenuControl(() => this.#options.changed())
-  #images: readonly AttachedImage[] = []
+  readonly #pastes
+  readonly #search
   readonly #vim
   /** The first of two keys. */
   #prefix: string | undefined
-  #search: HistorySearch | undefined
   #hint: { readonly text: string; readonly until: number } | undefined
   #escapedAt = Number.NEGATIVE_INFINITY
   /** The column that Up and Down keep to. */
@@ -98,6 +95,15 @@ class InputEditor implements Editor {
       history: () => this.#options.history.entries(),
       queued: () => this.#options.queued(),
     })
+    this.#pastes = createPasteControl({
+      editing: this.#editing,
+      options: () => this.#options,
+      hint: (text) => this.hint(text),
+    })
+    this.#search = createSearchControl({
+      options: () => this.#options,
+      accept: (message) => this.#editing.change(draftOf(message)),
+    })
     this.#vim = createVimControl({
       isOn: () => this.#options.mode === "vim",
       editing: this.#editing,
@@ -113,11 +119,11 @@ class InputEditor implements Editor {
   }
 
   get attachments(): readonly AttachedImage[] {
-    return this.#images
+    return this.#pastes.images
   }
 
   get isEmpty(): boolean {
-    return this.text === "" && this.#images.length === 0
+    return this.text === "" && this.attachments.length === 0
   }
 
   draw(size: Size, theme: Theme, now: number): Drawing {
@@ -136,8 +142,7 @@ class InputEditor implements Editor {
     this.#showsSuggestions = theme.color
     this.#width = Math.max(2, size.columns - 1 - textColumns(prompt))
     const { draft } = this.#editing
-    const search = this.#search
-    const found = search?.match === undefined ? undefined : this.#options.history.entries()[search.match]
+    const { search, found } = this.#search
     const shown = found === undefined ? draft : draftOf(found)
     const { rows, cursor, top } = drawEditor(
       {
@@ -147,7 +152,7 @@ class InputEditor implements Editor {
         top: this.#top,
         suggestion: search === undefined ? this.#suggestion() : "",
         search,
-        images: this.#images,
+        images: this.attachments,
         hint: this.#hint !== undefined && now < this.#hint.until ? this.#hint.text : undefined,
         menu: this.#menu.menu,
       },
@@ -177,7 +182,7 @@ class InputEditor implements Editor {
   }
 
   attach(image: AttachedImage): void {
-    this.#images = [...this.#images, image]
+    this.#pastes.attach(image)
   }
 
   setText(text: string): void {
@@ -191,7 +196,7 @@ class InputEditor implements Editor {
   }
 
   clear(): void {
-    this.#images = []
+    this.#pastes.takeImages()
     this.setText("")
   }
 
@@ -209,7 +214,7 @@ class InputEditor implements Editor {
     const chord = this.#prefix === undefined ? event.chord : `${this.#prefix} ${event.chord}`
     const isSecond = this.#prefix !== undefined
     this.#prefix = undefined
-    if (this.#search !== undefined && !isSecond && this.#searchKey(event, this.#search)) return undefined
+    if (!isSecond && this.#search.key(event)) return undefined
     if (!isSecond && this.#vim.isNormal && this.#vim.key(event)) return undefined
     if (!isSecond && keymap.isPrefix(chord)) {
       this.#prefix = chord
@@ -258,7 +263,7 @@ class InputEditor implements Editor {
         return this.#cancel()
       case "search_history":
         this.#menu.close()
-        this.#search = EMPTY_SEARCH
+        this.#search.begin()
         return undefined
       case "paste":
       case "paste_image":
@@ -313,16 +318,16 @@ class InputEditor implements Editor {
     if (this.#accept({ orFirst: false })) return undefined
     const original = this.#browsing.queued
     const { text } = draft
-    if (text.trim() === "" && this.#images.length === 0 && original === undefined) return undefined
-    const attachments = this.#images
-    // A message that waits keeps its own images; those of the draft stay for the next one.
-    if (original === undefined) this.#images = []
+    if (text.trim() === "" && this.attachments.length === 0 && original === undefined) return undefined
     this.#leaveModes()
     this.#editing.reset()
     this.#menu.close()
     this.#vim.insert()
     this.#options.history.add(text)
-    return original === undefined ? { type: "submit", text, attachments } : { type: "edit-queued", original, text }
+    // A message that waits keeps its own images; those of the draft stay for the next one.
+    return original === undefined
+      ? { type: "submit", text, attachments: this.#pastes.takeImages() }
+      : { type: "edit-queued", original, text }
   }
 
   /** Moves in the menu, by rows of the draft, or through queued messages and the history. */
@@ -343,7 +348,7 @@ class InputEditor implements Editor {
   /** On an empty draft it removes the last attachment. A token of a pasted text is removed as a whole. */
   #deleteLeft(): undefined {
     const { text, cursor } = this.#editing.draft
-    if (text === "") this.#images = this.#images.slice(0, -1)
+    if (text === "") this.#pastes.removeLastImage()
     const token = pasteTokenEndingAt(text, cursor)
     if (token > 0) this.#editing.change(deleteRange({ text, cursor }, cursor - token, cursor))
     else this.#editing.delete(deleteLeft)
@@ -365,46 +370,13 @@ class InputEditor implements Editor {
     return { type: "interrupt", key: "escape" }
   }
 
-  /** Returns false for a key that ends the search and then does what it always does. */
-  #searchKey(event: TypedKey, search: HistorySearch): boolean {
-    const { keymap, history } = this.#options
-    const action = keymap.action(event.chord)
-    const step = searchKey(search, { action, typed: isText(event) ? cleanInput(event.text) : "" }, history.entries())
-    this.#search = step.kind === "continue" ? step.search : undefined
-    if (step.kind !== "accept") return true
-    if (step.found !== undefined) this.#editing.change(draftOf(step.found))
-    // Escape only ends the search.
-    return action === "cancel"
-  }
-
   #paste(pasted: string, newlines: number): EditorAction | undefined {
     const text = cleanInput(pasted)
-    this.#search = undefined
+    this.#search.end()
     if (text === "") return { type: "paste-image", orText: false }
     this.#vim.dropKeys()
-    if (isImagePath(text.trim())) this.#attachFrom(text.trim())
-    const { inserted, problem } = pastedText(text, this.#editing.draft, { pastes: this.#options.pastes, newlines })
-    this.#editing.insert(inserted)
-    if (problem !== undefined) this.hint(problem)
+    this.#pastes.insert(text, newlines)
     return undefined
-  }
-
-  /** The path stays in the draft if it is no image. */
-  #attachFrom(path: string): void {
-    this.#options.readImage(path).then(
-      (image) => {
-        if (!image.ok) return
-        const start = this.text.lastIndexOf(path)
-        if (start === -1) return
-        this.#editing.change(withoutPart(this.#editing.draft, start, start + path.length))
-        this.attach(image.value)
-        this.#options.changed()
-      },
-      (error: unknown) => {
-        this.hint(`The image was not attached: ${String(error)}`)
-        this.#options.changed()
-      },
-    )
   }
 
   #suggestion(): string {
@@ -428,12 +400,13 @@ class InputEditor implements Editor {
 
   #complete(): void {
     const { draft } = this.#editing
-    if (draft.text === "" || this.#vim.isNormal || this.#search !== undefined || this.#isBrowsing) this.#menu.close()
+    if (draft.text === "" || this.#vim.isNormal || this.#search.search !== undefined || this.#isBrowsing)
+      this.#menu.close()
     else this.#menu.request(draft, this.#options.completion)
   }
 
   #leaveModes(): void {
-    this.#search = undefined
+    this.#search.end()
     this.#prefix = undefined
     this.#goalColumn = undefined
     this.#browsing.end()
@@ -443,12 +416,4 @@ class InputEditor implements Editor {
 /** An odd number of backslashes before the cursor, which is at the end of its line. */
 function endsWithBackslash(draft: Draft): boolean {
   return draft.cursor === lineEnd(draft) && /(?:^|[^\\])(?:\\\\)*\\$/u.test(draft.text.slice(0, draft.cursor))
-}
-
-/** Removes a part; the cursor stays between the same characters. */
-function withoutPart(draft: Draft, from: number, to: number): Draft {
-  const rest = deleteRange(draft, from, to)
-  return draft.cursor <= from
-    ? { ...rest, cursor: draft.cursor }
-    : { ...rest, cursor: Math.max(rest.cursor, draft.cursor - (to - from)) }
 }

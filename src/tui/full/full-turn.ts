@@ -2,7 +2,7 @@ import type { Session } from "../../app/session/session.ts"
 import { assertNever } from "../../base/assert-never.ts"
 import type { DisplayControl } from "../../commands/display-control.ts"
 import type { Config } from "../../config/load-config.ts"
-import type { RunEnd } from "../../protocol/events.ts"
+import type { RunEnd, ToolStart } from "../../protocol/events.ts"
 import { createPlainStream } from "../../terminal/printable-text.ts"
 import { shownStatus } from "../conversation/shown-status.ts"
 import { unseenPart } from "../conversation/unseen-part.ts"
@@ -34,7 +34,7 @@ export interface FullTurnOptions {
   readonly changed: () => void
   readonly questions: TurnQuestions
   readonly showsTasks: () => boolean
-  /** The last call that ended, for the key that shows its output. */
+  /** The last call that ended, shown or not, for the key that shows its output. */
   readonly toolEnded: (tool: EndedTool) => void
   readonly ended: (end: RunEnd, elapsedMs: number) => void
 }
@@ -54,6 +54,8 @@ class Turn implements FullTurn {
   readonly #options: FullTurnOptions
   readonly #isToolShown
   readonly #running = new Map<string, RunningTool>()
+  /** Running calls that are not shown. */
+  readonly #hidden = new Map<string, ToolStart>()
   readonly #subagents
   readonly #shownMessages: string[] = []
   readonly #showsReasoning: boolean
@@ -177,6 +179,7 @@ class Turn implements FullTurn {
         return
       case "tool-start":
         if (this.#isToolShown(event)) this.#running.set(event.call.id, { start: event, startedAt: this.#options.now() })
+        else this.#hidden.set(event.call.id, event)
         return
       case "tool-progress": {
         const tool = this.#running.get(event.callId)
@@ -184,10 +187,14 @@ class Turn implements FullTurn {
         return
       }
       case "tool-end": {
-        const tool = this.#running.get(event.call.id)
-        this.#running.delete(event.call.id)
+        const { id } = event.call
+        const shown = this.#running.get(id)?.start
+        const start = shown ?? this.#hidden.get(id)
+        this.#running.delete(id)
+        this.#hidden.delete(id)
         this.#activitySince = this.#options.now()
-        if (tool !== undefined) this.#ended({ start: tool.start, end: event })
+        if (shown !== undefined) this.#printEnded({ start: shown, end: event })
+        if (start !== undefined) this.#options.toolEnded({ start, end: event })
         return
       }
       case "subagent-start":
@@ -213,11 +220,10 @@ class Turn implements FullTurn {
     }
   }
 
-  #ended(tool: EndedTool): void {
+  #printEnded(tool: EndedTool): void {
     const { config, display } = this.#options
     const verbose = display.get("display.tool_progress") === "verbose"
     this.#print(endedToolRows(tool, { ...this.#view("note"), verbose, diffs: config.get("display.inline_diffs") }))
-    this.#options.toolEnded(tool)
   }
 
   #feed(text: string, markdown: MarkdownStream): void {

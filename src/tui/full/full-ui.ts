@@ -94,6 +94,7 @@ class FullInterface implements FullUiParts {
       clock: systemClock,
       traits: this.#traits,
       reportFocus: true,
+      identify: true,
       foreign: [process.stdout, ...(lines.stderrIsTty ? [process.stderr] : [])],
       ended: raiseHangup,
     })

@@ -132,9 +132,9 @@ class EditorKeyActions implements KeyActions {
   }
 
   async #editOutside(): Promise<void> {
-    const { screen, editor, environment, changed } = this.#options
+    const { screen, editor, home, environment, changed } = this.#options
     const { editInExternalEditor } = await import("../../admin/editor-support/external-editor.ts")
-    const edited = await screen.release(() => editInExternalEditor(editor.text, environment))
+    const edited = await screen.release(() => editInExternalEditor(editor.text, { home, environment }))
     if (edited.ok) editor.setText(edited.value)
     else editor.hint(edited.error)
     changed()

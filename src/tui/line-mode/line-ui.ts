@@ -16,6 +16,7 @@ import { createProgressLine } from "./progress-line.ts"
 import { createQuestions } from "./questions.ts"
 import { configuredDisplay, withDisplaySettings } from "./turn-display.ts"
 import { createTurnView } from "./turn-view.ts"
+import { wrapWords } from "../../terminal/word-wrap.ts"
 
 const PROMPT = "\nyou> "
 
@@ -43,7 +44,7 @@ export function openLineUi(options: {
     display,
     duringTurn: { copy: (text) => copyToTerminal(text, terminal) },
     opened: (session, reason) => {
-      if (reason === "start") terminal.line(banner(session))
+      if (reason === "start") terminal.line(forStdout(banner(session), terminal))
       return Promise.resolve()
     },
     outbox: [],
@@ -71,7 +72,7 @@ export function openLineUi(options: {
       terminal.styledLine((terminal.color ? "\n\u{1B}[1;36myou>\u{1B}[0m " : PROMPT) + plainText(text))
     },
     line: (text) => {
-      terminal.line(text)
+      terminal.line(forStdout(text, terminal))
     },
     errLine: (text) => {
       terminal.errLine(text)
@@ -96,6 +97,10 @@ export function openLineUi(options: {
       lines.close()
     },
   }
+}
+
+function forStdout(text: string, terminal: Terminal): string {
+  return terminal.stdoutIsTty ? wrapWords(text, terminal.columns) : text
 }
 
 function banner(session: Session): string {
@@ -201,7 +206,7 @@ function openLineCommand(
       copy: (text) => copyToTerminal(text, terminal),
     },
     note: (text) => {
-      terminal.line(text)
+      terminal.line(forStdout(text, terminal))
     },
     setDraft: (text) => {
       progress.setDraft(text)

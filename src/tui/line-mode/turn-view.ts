@@ -4,7 +4,7 @@ import type { AgentEvent, RunEnd } from "../../protocol/events.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { createPlainStream, plainText } from "../../terminal/printable-text.ts"
 import { dim, oneLine } from "../../terminal/text-layout.ts"
-import { createWordWrap } from "./word-wrap.ts"
+import { createWordWrap, wrapWords } from "../../terminal/word-wrap.ts"
 import { createProgressLine } from "./progress-line.ts"
 import { createSubagentTree } from "./subagent-tree.ts"
 import { shownStatus } from "../conversation/shown-status.ts"
@@ -64,7 +64,8 @@ export function createTurnView(options: {
   }
   const aside = (text: string): void => {
     closeLine()
-    terminal.styledLine(dim(plainText(text), terminal.color && terminal.stderrIsTty), "stderr")
+    const shown = terminal.stderrIsTty ? wrapWords(text, terminal.columns) : text
+    terminal.styledLine(dim(plainText(shown), terminal.color && terminal.stderrIsTty), "stderr")
   }
   const progressColor = options.progress === "stdout" ? terminal.color : terminal.color && terminal.stderrIsTty
   const progress = (lines: readonly string[]): void => {

@@ -56,7 +56,7 @@ test("at 40 columns the hint is whole, and on a short terminal its most importan
     "Arrows, number or letter, then Enter",
     "Esc denies · Ctrl+C stops the turn",
   ])
-  expect(drawn(modalFor(), { columns: 40, rows: 8 }).at(-1)).toBe("Arrows, number or letter, then Enter")
+  expect(drawn(modalFor(), { columns: 40, rows: 8 }).at(-1)).toBe("Esc denies · Ctrl+C stops the turn")
 })
 
 test.each([

@@ -4,7 +4,8 @@ import { cutToColumns } from "../../terminal/text-layout.ts"
 import type { Position, Row } from "../drawing.ts"
 import { indentedRows } from "../question-text/quoted-rows.ts"
 import type { ListLevel } from "./list-level.ts"
-import { hintRow, joinedRows } from "./modal-rows.ts"
+import { joinedRow, joinedRows } from "../render/joined-rows.ts"
+import { hintRow } from "./modal-rows.ts"
 import type { ModalView } from "./modal.ts"
 import type { TextField } from "./text-field.ts"
 
@@ -64,7 +65,8 @@ export function listFooter<T>(
       }
     case "list": {
       const text = message === "" ? level.note : message
-      const keys = joinedRows(keyTexts(level, isNested), columns).slice(0, height < ROOMY ? 1 : MAX_KEY_ROWS)
+      const texts = keyTexts(level, isNested)
+      const keys = height < ROOMY ? [joinedRow(texts, columns)] : joinedRows(texts, columns).slice(0, MAX_KEY_ROWS)
       return { rows: [...(text === "" ? [] : sentence(text)), ...keys.map((row) => hintRow(theme, row, columns))] }
     }
     default:

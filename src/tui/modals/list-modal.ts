@@ -303,5 +303,6 @@ function countText<T>({ state, filter, list, matches, choices }: Level<T>): stri
 
 function promptText<T>({ list }: Level<T>): string {
   if (list.isSecret === true) return "type the value; it is not shown"
-  return list.freeEntry === undefined ? "type to filter" : "type to filter, or another value"
+  if (list.typedText !== undefined) return list.typedText
+  return list.freeEntry === undefined ? "type to filter" : "type to filter, or type your own value"
 }

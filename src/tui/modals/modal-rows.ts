@@ -2,6 +2,7 @@ import { plainText } from "../../terminal/printable-text.ts"
 import { cutToColumns, oneLine } from "../../terminal/text-layout.ts"
 import { takeColumns, textColumns } from "../../terminal/text-width.ts"
 import type { Row } from "../drawing.ts"
+import { joinedRow, joinedRows } from "../render/joined-rows.ts"
 import { rowOf, span, wrapSpans } from "../render/spans.ts"
 import type { ColorRole, Theme } from "../theme/theme.ts"
 import type { ModalView } from "./modal.ts"
@@ -29,43 +30,30 @@ export function hintRow(theme: Theme, text: string, columns: number): Row {
   return theme.style("dim", cutRow(plainText(text), columns))
 }
 
-/** Rows of help below the choices: as many of the parts as fit, the most important first. */
+/** Rows of help below the choices: as many of the parts as fit. */
 export function hintRows(
   theme: Theme,
   parts: readonly string[],
   { size: { columns, rows } }: SizedView,
 ): readonly Row[] {
-  return joinedRows(parts, columns)
-    .slice(0, maxHintRows(rows))
-    .map((row) => hintRow(theme, row, columns))
+  const shown = rows < ROOMY ? [joinedRow(parts, columns)] : joinedRows(parts, columns).slice(0, MAX_HINT_ROWS)
+  return shown.map((row) => hintRow(theme, row, columns))
 }
 
 /** A sentence about what has just happened. */
 export function noticeRows(theme: Theme, text: string, { size: { columns, rows } }: SizedView): readonly Row[] {
   const wrapped = wrapSpans([span(oneLine(text))], columns).map(rowOf)
-  const shown = wrapped.length > maxHintRows(rows) ? [cutRow(oneLine(text), columns)] : wrapped
+  const most = rows < MIN_ROWS_FOR_NOTICE ? 1 : MAX_NOTICE_ROWS
+  const shown = wrapped.length > most ? [cutRow(oneLine(text), columns)] : wrapped
   return shown.map((row) => theme.paint("ui_warn", row))
 }
 
 type SizedView = Pick<ModalView, "size">
 
 const ROOMY = 12
-
-function maxHintRows(rows: number): number {
-  return rows < ROOMY ? 1 : 2
-}
-
-/** The texts in rows, with a dot between them. */
-export function joinedRows(texts: readonly string[], columns: number): readonly string[] {
-  const rows: string[] = []
-  for (const text of texts.map(oneLine)) {
-    const last = rows.at(-1)
-    const longer = last === undefined ? text : `${last} · ${text}`
-    if (last === undefined || textColumns(longer) > columns) rows.push(...wrapSpans([span(text)], columns).map(rowOf))
-    else rows[rows.length - 1] = longer
-  }
-  return rows
-}
+const MAX_HINT_ROWS = 2
+const MIN_ROWS_FOR_NOTICE = 8
+const MAX_NOTICE_ROWS = 2
 
 /** One row of a list. The mark shows the selection without colours. */
 export function entryRow(theme: Theme, text: string, view: { isSelected: boolean; columns: number }): Row {

@@ -1,6 +1,7 @@
 import { counted } from "../../base/counted.ts"
 import { oneLine } from "../../terminal/text-layout.ts"
 import type { Row } from "../drawing.ts"
+import { joinedRows } from "./joined-rows.ts"
 import type { RowOptions } from "./row-options.ts"
 import { clipSpans, rowOf, span, wrapSpans } from "./spans.ts"
 import { shortModelName, windowSize } from "./status-bar.ts"
@@ -37,7 +38,7 @@ export interface BannerOptions extends RowOptions {
 }
 
 const LABEL_COLUMNS = 12
-/** Narrower screens show the values below their names. */
+/** On narrower screens the values have no labels, and short ones share a row. */
 const MIN_TWO_COLUMNS = 50
 
 export function bannerRows(facts: BannerFacts, options: BannerOptions): readonly Row[] {
@@ -52,7 +53,9 @@ export function bannerRows(facts: BannerFacts, options: BannerOptions): readonly
   )
   return [
     rowOf(title),
-    ...linesOf(facts).flatMap(([label, value]) => factRows(label, value, options)),
+    ...(columns < MIN_TWO_COLUMNS
+      ? narrowRows(facts, options)
+      : linesOf(facts).flatMap(([label, value]) => factRows(label, value, options))),
     ...welcomeRows(options),
     ...(facts.updateHint === undefined
       ? []
@@ -85,13 +88,22 @@ function toolsText(toolsets: readonly BannerToolset[]): string {
 
 function factRows(label: string, value: string, { theme, columns }: BannerOptions): readonly Row[] {
   const name = theme.paint("banner_dim", label.padEnd(LABEL_COLUMNS))
-  const isWide = columns >= MIN_TWO_COLUMNS
-  const indent = isWide ? 2 + LABEL_COLUMNS : 4
+  const indent = 2 + LABEL_COLUMNS
   const lines = wrapSpans([span(value, (text) => theme.paint("banner_text", text))], columns - indent).map(rowOf)
   const [first = "", ...rest] = lines
-  const hanging = rest.map((row) => " ".repeat(indent) + row)
-  if (isWide) return [`  ${name}${first}`, ...hanging]
-  return [`  ${theme.paint("banner_dim", label)}`, `${" ".repeat(indent)}${first}`, ...hanging]
+  return [`  ${name}${first}`, ...rest.map((row) => " ".repeat(indent) + row)]
+}
+
+/** The model and the directory, then the other facts behind one another. */
+function narrowRows(facts: BannerFacts, { theme, columns }: BannerOptions): readonly Row[] {
+  const [model, directory, ...others] = linesOf(facts)
+  const rest = joinedRows(
+    others.map(([label, value]) => `${label} ${value}`),
+    columns - 2,
+  )
+  return [model?.[1] ?? "", directory?.[1] ?? "", ...rest].flatMap((text) =>
+    wrapSpans([span(text, (part) => theme.paint("banner_text", part))], columns - 2).map((row) => `  ${rowOf(row)}`),
+  )
 }
 
 function welcomeRows({ theme, columns }: BannerOptions): readonly Row[] {

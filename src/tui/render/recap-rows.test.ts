@@ -33,6 +33,24 @@ test("exchanges with their tool calls as a count; system and tool messages are h
   ])
 })
 
+test("a message without an answer says so, in the middle and at the end", () => {
+  const messages: readonly Message[] = [
+    { role: "user", content: "stopped at once" },
+    { role: "user", content: "answered" },
+    { role: "assistant", content: "Yes." },
+    { role: "user", content: "cut off" },
+    { role: "assistant", content: "" },
+  ]
+  expect(recapRows(messages, OPTIONS)).toEqual([
+    "❯ stopped at once",
+    "  [no answer]",
+    "❯ answered",
+    "⚕ Yes.",
+    "❯ cut off",
+    "  [no answer]",
+  ])
+})
+
 test("answers are rendered, and a mark that was cut off is closed", () => {
   const content = `## Result\n\n- **one** and \`two\`\n- see [the page](https://example.org) **${"bold ".repeat(60)}**`
   const rows = recapRows([{ role: "assistant", content }], { theme: colorTheme, columns: 80 }).map(readable)

@@ -37,10 +37,11 @@ export function recapRows(messages: readonly Message[], options: RecapOptions): 
       const isUser = entry.kind === "user"
       const mark = isUser ? theme.paint("session_label", symbol) : theme.paint("session_border", "⚕")
       const calls = entry.calls === 0 ? [] : [dim(`[${counted(entry.calls, "tool call")}]`)]
+      const unanswered = isUser && !entry.isAnswered ? [dim("[no answer]")] : []
       const text = isUser
         ? wrapSpans([span(entry.text)], columns - 2).map(rowOf)
         : markdownRows(entry.text, { theme, columns: columns - 2 }).filter((row) => row.trim() !== "")
-      const [head = "", ...rest] = [...text, ...calls]
+      const [head = "", ...rest] = [...text, ...calls, ...unanswered]
       return [`${mark} ${head}`.trimEnd(), ...rest.map((row) => `  ${row}`)]
     }),
   ]
@@ -55,6 +56,8 @@ interface RecapEntry {
   readonly kind: "user" | "answer"
   readonly text: string
   readonly calls: number
+  /** Of a user message: the model has said or done something before the next one. */
+  readonly isAnswered: boolean
 }
 
 /** The messages as shown: the answers between two user messages become one entry, with the number of their tool calls. */
@@ -63,7 +66,11 @@ function replies(messages: readonly Message[]): readonly RecapEntry[] {
   let text = ""
   let calls = 0
   const endAnswer = (): void => {
-    if (text !== "" || calls > 0) entries.push({ kind: "answer", text, calls })
+    if (text !== "" || calls > 0) {
+      const last = entries.pop()
+      if (last !== undefined) entries.push({ ...last, isAnswered: true })
+      entries.push({ kind: "answer", text, calls, isAnswered: true })
+    }
     text = ""
     calls = 0
   }
@@ -71,7 +78,7 @@ function replies(messages: readonly Message[]): readonly RecapEntry[] {
     if (message.role === "user") {
       endAnswer()
       const said = ellipsize(flat(contentText(message.content)), MAX_USER_CHARS, "…")
-      entries.push({ kind: "user", text: said, calls: 0 })
+      entries.push({ kind: "user", text: said, calls: 0, isAnswered: false })
     } else if (message.role === "assistant") {
       calls += message.tool_calls?.length ?? 0
       // The last text is the answer; texts before it announced tool calls.

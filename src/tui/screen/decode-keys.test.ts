@@ -102,7 +102,7 @@ describe("keys", () => {
 describe("reports of the terminal", () => {
   test.each([
     ["a cursor report", "\u{1B}[24;80R"],
-    ["device attributes", "\u{1B}[?62;22c\u{1B}[>41;370;0c"],
+    ["device attributes", "\u{1B}[?62;22c\u{1B}[>c"],
     ["a mode report", "\u{1B}[?2026;2$y"],
     ["keyboard flags", "\u{1B}[?1u"],
     ["the mouse", "\u{1B}[<35;10;20M\u{1B}[<0;1;1m\u{1B}[M !!\u{1B}[32;10;20M"],
@@ -119,7 +119,11 @@ describe("reports of the terminal", () => {
     expect(decode(bytes, 1)).toEqual([])
   })
 
-  test("the background colour and the focus are reported", () => {
+  test("the background colour, the focus and the kind of terminal are reported", () => {
+    expect(decode("\u{1B}[>41;370;0cx")).toEqual([
+      { type: "terminal-kind", kind: 41 },
+      { type: "key", chord: "x", text: "x" },
+    ])
     expect(decode("\u{1B}]11;rgb:ffff/ffff/ffff\u{1B}\\x\u{1B}]11;rgb:0/0/0\u{7}\u{1B}[I\u{1B}[O")).toEqual([
       { type: "osc", payload: "11;rgb:ffff/ffff/ffff" },
       { type: "key", chord: "x", text: "x" },

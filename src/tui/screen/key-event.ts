@@ -18,5 +18,7 @@ export type TerminalReport =
   | { readonly type: "focus"; readonly focused: boolean }
   /** An operating system command, for example `11;rgb:0000/0000/0000`: the background colour. */
   | { readonly type: "osc"; readonly payload: string }
+  /** The kind of terminal, as the first of its secondary device attributes. */
+  | { readonly type: "terminal-kind"; readonly kind: number }
 
 export type InputEvent = KeyEvent | TerminalReport

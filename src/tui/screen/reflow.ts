@@ -10,32 +10,21 @@ export type Reflow = "all" | "except-cursor-row" | "none"
 export interface ReflowOptions {
   readonly columns: number
   readonly reflow: Reflow
-  /**
-   * What the terminal may have shown in the place of the row when it changed its size; nothing if the row was not drawn yet. Bytes on
-   * their way are drawn in the new size, where a row that is too wide is cut instead of wrapped.
-   */
-  readonly drawnAs: (row: RowCells) => readonly RowCells[]
 }
 
 /**
- * How far the cursor is below the first row of the live area after the terminal got this many columns. In doubt less: the rows above are
- * printed and must stay.
+ * How far the cursor is below the first row of the live area after the terminal, which showed this, got this many columns. In doubt less:
+ * the rows above are printed and must stay.
  */
-export function rowsAboveCursor(shown: Shown, { columns, reflow, drawnAs }: ReflowOptions): number {
+export function rowsAboveCursor(shown: Shown, { columns, reflow }: ReflowOptions): number {
   const { row, column } = shown.cursor
   if (reflow === "none") return row
   const above = shown.rows.slice(0, row)
-  const heights = above.map((cells) => lowestHeight(drawnAs(cells), columns))
   // Rows below the last one of the live area are blank.
-  const wrapped = heights.reduce((sum, height) => sum + height, row - above.length)
+  const wrapped = above.reduce((sum, cells) => sum + wrappedHeight(cells, columns), row - above.length)
   const cursorRow = shown.rows[row]
   if (reflow === "except-cursor-row" || cursorRow === undefined) return wrapped
-  const cursorParts = drawnAs(cursorRow).map((cells) => before(cells, column))
-  return wrapped + lowestHeight(cursorParts, columns) - 1
-}
-
-function lowestHeight(rows: readonly Pick<RowCells, "cells">[], columns: number): number {
-  return rows.length === 0 ? 1 : Math.min(...rows.map((row) => wrappedHeight(row, columns)))
+  return wrapped + wrappedHeight(before(cursorRow, column), columns) - 1
 }
 
 /** The number of screen rows that a row takes, or fewer where terminals disagree about the width of a character. */

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest"
 import { virtualScreen } from "../../../test/fixtures/tui/virtual-screen.ts"
 import { seededRandom } from "../../../test/support/seeded-random.ts"
 import type { Drawing, Size } from "../drawing.ts"
+import { terminalTraits } from "./terminal-modes.ts"
 
 const BEGIN = "\u{1B}[?2026h"
 const END = "\u{1B}[?2026l"
@@ -261,6 +262,53 @@ describe("resize", () => {
     const expected = [...printed, ...live(view.screen.size).rows.map((row) => row.trimEnd())]
     expect(view.lines().map((line) => line.trimEnd())).toEqual(expected)
     expect(view.written.join("").replaceAll("\u{1B}", "ESC")).not.toMatch(/ESC\[[23]J|ESCc|1049/)
+  })
+
+  test("a live area that fills the window is not erased from the first cell on, which tmux keeps in its scrollback", async () => {
+    const text = "words of a long paragraph ".repeat(24)
+    const live = (columns: number, rows: number): Drawing => ({
+      rows: [...(text.match(new RegExp(`.{1,${columns}}`, "gu")) ?? []), "❯"].slice(-rows),
+      cursor: { row: Math.min(rows, Math.ceil(text.length / columns) + 1) - 1, column: 1 },
+    })
+    using view = virtualScreen({ columns: 110, rows: 12, live: ({ columns, rows }) => live(columns, rows) })
+    await view.settle()
+    const erasures: (readonly [number, number])[] = []
+    view.terminal.parser.registerCsiHandler({ final: "J" }, () => {
+      const { cursorX, cursorY } = view.terminal.buffer.active
+      erasures.push([cursorX, cursorY])
+      return false
+    })
+    for (const columns of [60, 110, 50]) {
+      view.resize(columns, 12)
+      await view.settle()
+      expect(view.rows().filter((row) => row === "❯")).toEqual(["❯"])
+    }
+    expect(erasures.length).toBe(3)
+    expect(erasures).not.toContainEqual([0, 0])
+  })
+
+  test("a terminal that may be tmux is asked once, behind the first frame, and its answer counts for the next resize", async () => {
+    const traits = terminalTraits((name) => (name === "TERM" ? "screen-256color" : undefined))
+    using view = virtualScreen({
+      traits,
+      identify: true,
+      live: () => ({ rows: ["> "], cursor: { row: 0, column: 2 } }),
+    })
+    await view.settle()
+    expect(view.written.slice(1).map((text) => text.includes(">"))).toEqual([true, true])
+    expect(view.written.at(-1)).toBe("\u{1B}[>c")
+    view.type("a\u{1B}[>84;0;0cb")
+    await view.settle()
+    expect(view.keys.map((event) => event.type === "key" && event.text)).toEqual(["a", "b"])
+    const count = view.written.length
+    view.resize(60, 24)
+    await view.clock.advance(250)
+    expect(view.written.length).toBe(count)
+    await view.clock.advance(100)
+    expect(view.written.length).toBe(count + 1)
+    view.screen.redraw()
+    await view.settle()
+    expect(view.written.filter((text) => text.includes("[>c")).length).toBe(1)
   })
 
   test("a storm of resizes draws once per frame", async () => {

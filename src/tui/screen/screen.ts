@@ -5,14 +5,16 @@ import { captureOutput, type ForeignStream } from "./foreign-output.ts"
 import { createFrameSchedule } from "./frame-schedule.ts"
 import type { InputEvent, KeyEvent } from "./key-event.ts"
 import { RESTORE_TITLE, SAVE_TITLE, titleSequence } from "./notification.ts"
-import { rowsAboveCursor } from "./reflow.ts"
-import { EMPTY_ROW, rowCells, type RowCells, wrappedCells } from "./row-cells.ts"
+import { createRecentFrames } from "./recent-frames.ts"
+import { EMPTY_ROW, rowCells, wrappedCells } from "./row-cells.ts"
 import { createTerminalInput } from "./terminal-input.ts"
 import {
+  ASK_TERMINAL_KIND,
   BEGIN_FRAME,
   END_FRAME,
   WRAP,
   enterModes,
+  identifiedTraits,
   leaveModes,
   resetKeyboard,
   type TerminalTraits,
@@ -58,6 +60,8 @@ export interface ScreenOptions {
   readonly traits: TerminalTraits
   /** Asks the terminal to report whether its window has the focus. */
   readonly reportFocus?: boolean
+  /** Asks the terminal what it is behind the first frame, where the traits leave that open. */
+  readonly identify?: boolean
   /** The terminal is gone. Called once. */
   readonly ended: () => void
   /** Streams to the same terminal. What other code writes to them is printed above the live area. */
@@ -87,6 +91,8 @@ class TerminalScreen implements Screen {
   readonly #input
   readonly #schedule
   #state: "open" | "released" | "suspended" | "closed" = "open"
+  #traits: TerminalTraits
+  #mayAsk: boolean
   /** The terminal cannot be written any more. */
   #gone = false
   #draw: (size: Size) => Drawing = () => ({ rows: [] })
@@ -96,10 +102,7 @@ class TerminalScreen implements Screen {
   #disturbed = true
   /** The terminal takes no bytes; a frame may be due. */
   #blocked = false
-  /** When each row was changed; rows that stay keep their object. */
-  readonly #changedAt = new WeakMap<RowCells, number>()
-  /** The row that a row has replaced in its place. */
-  readonly #replaced = new WeakMap<RowCells, RowCells>()
+  readonly #recent = createRecentFrames()
   #resizedAt = 0
   readonly #writeBytes: (bytes: string) => boolean
   #endCapture: (() => void) | undefined
@@ -112,7 +115,9 @@ class TerminalScreen implements Screen {
 
   constructor(options: ScreenOptions) {
     this.#options = options
-    const { input, output, clock } = options
+    const { input, output, clock, traits, identify = false } = options
+    this.#traits = traits
+    this.#mayAsk = identify && traits.mayBeMultiplexer === true
     this.#writeBytes = output.write.bind(output)
     this.#input = createTerminalInput({ input, clock, events: (events) => this.#receive(events) })
     this.#schedule = createFrameSchedule(clock, () => this.#frame())
@@ -249,6 +254,8 @@ class TerminalScreen implements Screen {
     if (columns !== this.size.columns || rows !== this.size.rows) return
     const { bytes, isOneChange } = this.#bytesOf(this.#draw(this.size))
     if (bytes !== "") this.#write(isOneChange ? bytes : BEGIN_FRAME + bytes + END_FRAME)
+    if (this.#mayAsk) this.#write(ASK_TERMINAL_KIND)
+    this.#mayAsk = false
   }
 
   #bytesOf(drawing: Drawing): Pick<DrawnFrame, "bytes" | "isOneChange"> {
@@ -258,28 +265,19 @@ class TerminalScreen implements Screen {
     this.#printed = []
     const { bytes, shown, isOneChange } = drawFrame(this.#shown, frame)
     this.#shown = shown
+    if (bytes !== "") this.#recent.drawn({ shown, printed: frame.printed.length, at: this.#options.clock.now() })
     return { bytes: start + bytes, isOneChange: isOneChange && start === "" }
   }
 
   /** Moves to the first row of the live area, wherever the terminal has put it, and erases from there. */
   #eraseSequence({ columns }: Size): string {
-    const up = rowsAboveCursor(this.#shown, {
-      columns,
-      reflow: this.#options.traits.reflow,
-      drawnAs: (row) => this.#drawnAs(row),
-    })
+    const up = this.#recent.rowsAboveCursor(this.#resizedAt, { columns, reflow: this.#traits.reflow })
+    this.#recent.forget()
     this.#disturbed = false
     const { cursorVisible, wraps } = this.#shown
     this.#shown = { ...NOTHING_SHOWN, cursorVisible, wraps }
-    return `\r${up === 0 ? "" : `\u{1B}[${up}A`}\u{1B}[J`
-  }
-
-  /** A row that has just changed may not have arrived; then the terminal has wrapped the one that it replaces. */
-  #drawnAs(row: RowCells): readonly RowCells[] {
-    const wasDrawn = (each: RowCells): boolean => (this.#changedAt.get(each) ?? 0) <= this.#resizedAt - IN_FLIGHT_MS
-    if (wasDrawn(row)) return [row]
-    const replaced = this.#replaced.get(row)
-    return replaced !== undefined && wasDrawn(replaced) ? [row, replaced] : []
+    // tmux moves what is erased from the first cell of the screen on into its scrollback, so the first row is erased by itself.
+    return up === 0 ? "\r\u{1B}[J" : `\r\u{1B}[${up}A\u{1B}[K\u{1B}[B\u{1B}[J\u{1B}[A`
   }
 
   #layOut({ rows, cursor }: Drawing, size: Size): Frame {
@@ -287,14 +285,6 @@ class TerminalScreen implements Screen {
     // A live area that is too tall keeps its end and the cursor.
     const first = Math.max(0, Math.min(rows.length - size.rows, cursor?.row ?? Number.POSITIVE_INFINITY))
     const live = rows.slice(first, first + size.rows).map((row) => known.get(row) ?? rowCells(row, size.columns))
-    const now = this.#options.clock.now()
-    const staysInPlace = this.#printed.length === 0 && live.length === this.#shown.rows.length
-    for (const [index, row] of live.entries()) {
-      if (this.#changedAt.has(row)) continue
-      this.#changedAt.set(row, now)
-      const replaced = staysInPlace ? this.#shown.rows[index] : undefined
-      if (replaced !== undefined) this.#replaced.set(row, replaced)
-    }
     return {
       printed: this.#printed.flatMap((row) => {
         const wrapped = wrappedCells(row, size.columns)
@@ -306,7 +296,7 @@ class TerminalScreen implements Screen {
         column: Math.min(cursor.column, size.columns - 1),
       },
       size,
-      writesWholeRows: this.#options.traits.reportsSizeLate === true,
+      writesWholeRows: this.#traits.reportsSizeLate === true,
     }
   }
 
@@ -322,6 +312,7 @@ class TerminalScreen implements Screen {
     for (const event of pasted === undefined ? events : [{ type: "paste", text: pasted, unmarked: true } as const]) {
       if (event.type === "focus") this.#focused = event.focused
       else if (event.type === "osc") this.#replyListener?.(event.payload)
+      else if (event.type === "terminal-kind") this.#traits = identifiedTraits(this.#traits, event.kind)
       else if (this.#keyListener === undefined) this.#earlyKeys.push(event)
       else this.#keyListener(event)
     }
@@ -336,7 +327,7 @@ class TerminalScreen implements Screen {
     // Within a series of resizes the first one counts: nothing is drawn until its end.
     if (!this.#disturbed) this.#resizedAt = this.#options.clock.now()
     this.#disturbed = true
-    if (this.#state === "open" && !this.#gone) this.#schedule.postpone(this.#options.traits.settleMs)
+    if (this.#state === "open" && !this.#gone) this.#schedule.postpone(this.#traits.settleMs)
   }
 
   readonly #drained = (): void => {
@@ -366,9 +357,6 @@ class TerminalScreen implements Screen {
 
   readonly #exit = (): void => this.close()
 }
-
-/** How long bytes may be on their way to the terminal. */
-const IN_FLIGHT_MS = 20
 
 const DEFAULT_SIZE = { columns: 80, rows: 24 }
 

@@ -26,6 +26,8 @@ export function sequenceEvents(
 }
 
 function csiEvents(parameters: string, final: string, alt: boolean): readonly InputEvent[] {
+  const kind = final === "c" ? /^>(\d+)(?:;|$)/.exec(parameters)?.[1] : undefined
+  if (kind !== undefined) return [{ type: "terminal-kind", kind: Number(kind) }]
   // Reports of modes, attributes and the mouse begin with a private character.
   if (!/^[\d;:]*$/.test(parameters)) return []
   const fields = parameters.split(";")

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest"
 
-import type { Shown } from "./draw-frame.ts"
-import { type Reflow, rowsAboveCursor } from "./reflow.ts"
-import { rowCells } from "./row-cells.ts"
-import { terminalTraits } from "./terminal-modes.ts"
+import { identifiedTraits, terminalTraits } from "./terminal-modes.ts"
 
 test.each([
   [{ TERM: "xterm-256color" }, "all", "kitty"],
@@ -22,19 +19,15 @@ test.each([
   })
 })
 
-test.each<readonly [Reflow, boolean, number]>([
-  // 100 columns make three rows of 40, 20 wide characters at an odd width make two of 39, and the cursor is in the second part of its row.
-  ["all", true, 3 + 2 + 1],
-  ["except-cursor-row", true, 3 + 2],
-  ["none", true, 2],
-  // Rows that were on their way are cut, not wrapped; in doubt nothing above is erased.
-  ["all", false, 2],
-])("after a resize, with reflow %s and drawn rows %s, the cursor is %i rows below", (reflow, drawn, rows) => {
-  const shown: Shown = {
-    rows: ["x".repeat(100), "日".repeat(20), `> ${"draft ".repeat(10)}`, "below"].map((row) => rowCells(row, 100)),
-    cursor: { row: 2, column: 45 },
-    cursorVisible: true,
-    wraps: true,
-  }
-  expect(rowsAboveCursor(shown, { columns: 39, reflow, drawnAs: (row) => (drawn ? [row] : []) })).toBe(rows)
+test("without its variables a multiplexer is known by its secondary device attributes; other terminals stay what they were", () => {
+  const traitsOf = (term: string) => terminalTraits((name) => (name === "TERM" ? term : undefined))
+  const tmux = { reflow: "all", settleMs: 300, reportsSizeLate: true }
+  expect(identifiedTraits(traitsOf("screen-256color"), 84)).toMatchObject({ ...tmux, keyboard: "legacy" })
+  expect(identifiedTraits(traitsOf("xterm-256color"), 84)).toMatchObject({ ...tmux, keyboard: "kitty" })
+  expect(identifiedTraits(traitsOf("xterm-256color"), 83)).toMatchObject({ reflow: "none", settleMs: 60 })
+  expect(identifiedTraits(traitsOf("xterm-256color"), 65)).toEqual(traitsOf("xterm-256color"))
+  const asked = ["xterm-256color", "screen", "linux", "rxvt", "tmux-256color", "alacritty"].filter(
+    (term) => traitsOf(term).mayBeMultiplexer === true,
+  )
+  expect(asked).toEqual(["xterm-256color", "screen"])
 })

@@ -13,6 +13,8 @@ export interface TerminalTraits {
   readonly titles: boolean
   /** How keys such as Shift+Enter are requested; some terminals misread a request that they do not know. */
   readonly keyboard: "kitty" | "modify-other-keys" | "legacy"
+  /** It may be tmux: the variables do not tell over ssh, or after `env -i`. The terminal is asked behind the first frame. */
+  readonly mayBeMultiplexer?: true
 }
 
 /** Reads the traits from the variables that terminals set. */
@@ -20,24 +22,33 @@ export function terminalTraits(variable: (name: string) => string | undefined): 
   const term = variable("TERM") ?? ""
   const has = (name: string): boolean => (variable(name) ?? "") !== ""
   // tmux reflows for the programs in it, whatever the outer terminal does, and passes on no Kitty keys. It reports a series of resizes
-  // with a delay of up to 250 ms, while it has changed the size already. Over ssh only the name of the terminal tells.
+  // with a delay of up to 250 ms, while it has changed the size already.
   if (has("TMUX") || term.startsWith("tmux"))
-    return {
-      reflow: "all",
-      settleMs: 300,
-      reportsSizeLate: true,
-      titles: true,
-      marksPastes: true,
-      keyboard: "modify-other-keys",
-    }
+    return { ...TMUX_RESIZES, titles: true, marksPastes: true, keyboard: "modify-other-keys" }
   const traits = { settleMs: SETTLE_MS, titles: true, marksPastes: true } as const
   if (term === "linux" || term.startsWith("vt"))
     return { ...traits, reflow: "none", titles: false, marksPastes: false, keyboard: "legacy" }
-  if (has("STY") || /^(?:screen|rxvt)/.test(term)) return { ...traits, reflow: "none", keyboard: "legacy" }
+  if (has("STY") || term.startsWith("rxvt")) return { ...traits, reflow: "none", keyboard: "legacy" }
+  if (term.startsWith("screen")) return { ...traits, reflow: "none", keyboard: "legacy", mayBeMultiplexer: true }
   if (has("XTERM_VERSION")) return { ...traits, reflow: "none", keyboard: "modify-other-keys" }
   const reflow = variable("TERM_PROGRAM") === "vscode" ? "except-cursor-row" : "all"
-  return { ...traits, reflow, keyboard: "kitty" }
+  return { ...traits, reflow, keyboard: "kitty", ...(term.startsWith("xterm") ? { mayBeMultiplexer: true } : {}) }
 }
+
+/** The traits after the terminal has said what it is. The keyboard stays as it was requested, so that leaving ends that request. */
+export function identifiedTraits(traits: TerminalTraits, kind: number): TerminalTraits {
+  if (kind === TMUX) return { ...traits, ...TMUX_RESIZES }
+  return kind === GNU_SCREEN ? { ...traits, reflow: "none" } : traits
+}
+
+/** Requests the secondary device attributes. */
+export const ASK_TERMINAL_KIND = "\u{1B}[>c"
+
+/** The first of the secondary device attributes: the letters T and S. */
+const TMUX = 84
+const GNU_SCREEN = 83
+
+const TMUX_RESIZES = { reflow: "all", settleMs: 300, reportsSizeLate: true } as const
 
 /** Longer than the time between two steps when a window is resized with the mouse. */
 const SETTLE_MS = 60

@@ -257,11 +257,13 @@ export function testWorkspace(options: ConformanceOptions): void {
       })
 
       test("the directory for results is private", async () => {
-        const { files } = subject.workspace
-        const directory = await files.temporaryDirectory()
-        await files.write(posix.join(directory, "conformance-result"), "kept")
-        expect((await run(`cat ${directory}/conformance-result; stat -c ' %a' ${directory}`)).output).toBe("kept 700\n")
-        await files.remove(posix.join(directory, "conformance-result"))
+        const { files, results } = subject.workspace
+        const directory = await files.temporaryDirectory?.()
+        if (directory === undefined) return
+        const saved = await results.save("kept")
+        expect(saved).toMatch(/\/hermes-results\/result-[0-9a-f]{16}\.txt$/)
+        expect((await run(`cat ${saved}; stat -c ' %a' ${directory}`)).output).toBe("kept 700\n")
+        await files.remove(saved)
       })
     })
 

@@ -59,10 +59,11 @@ async function open(script: Parameters<typeof assembleApp>[0], workFiles: Readon
 describe.skipIf(missing !== undefined)(titleWithReason("new files in subdirectories", missing), () => {
   test("what a command creates there is renamed, also what it moves there; the user and the model are informed", async () => {
     await using opened = await open(
-      [terminal("sh k.sh"), terminal("sh d.sh"), terminal("mv node_modules/tpl moved"), says("Done."), says("Really.")],
+      [terminal("sh k.sh"), terminal("sh d.sh"), terminal("sh m.sh"), says("Done."), says("Really.")],
       {
         "k.sh": SCRIPT,
         "d.sh": "mkdir -p deep; printf x > deep/CLAUDE.md\n",
+        "m.sh": "mv node_modules/tpl moved\n",
         "src/a.ts": "",
         "node_modules/tpl/AGENTS.md": "Obey.\n",
       },
@@ -95,6 +96,22 @@ describe.skipIf(missing !== undefined)(titleWithReason("new files in subdirector
     expect(opened.asked).toHaveLength(1)
     expect(["pkg/AGENTS.md", "mine/CLAUDE.md", "pkg/index.js", "mine/index.js"].filter(opened.has)).toHaveLength(4)
     expect(first + second).not.toContain("appeared")
+  })
+
+  test("however deep: new files and hooks are renamed, and a file that changed is reported", async () => {
+    const deep = "a/b/c/d/e/f"
+    await using opened = await open([terminal("sh k.sh"), says("Done.")], {
+      "k.sh": `cd ${deep}; echo evil > .envrc; mkdir -p new/er; echo evil > new/er/AGENTS.md; echo more >> CLAUDE.md
+printf '#!/bin/sh\\n' > repository/.git/hooks/pre-commit; git init -q other; printf '#!/bin/sh\\n' > other/.git/hooks/pre-push\n`,
+      [`${deep}/CLAUDE.md`]: "Mine.\n",
+    })
+    createRepository(join(opened.workdir, deep, "repository"), {})
+    const texts = await opened.run()
+    const left = [".envrc", "new/er/AGENTS.md", "repository/.git/hooks/pre-commit", "other/.git/hooks/pre-push"]
+    expect(left.filter((name) => opened.has(`${deep}/${name}`))).toEqual([])
+    expect(readFileSync(join(opened.workdir, deep, "CLAUDE.md"), "utf8")).toBe("Mine.\nmore\n")
+    for (const name of [".envrc appeared", "AGENTS.md appeared", "CLAUDE.md changed", "pre-commit appeared", "(hooks)"])
+      expect(texts).toContain(name)
   })
 
   test("a link that gives a directory a protected name is renamed, so that its files have no such name", async () => {

@@ -259,6 +259,7 @@ describe("--json", () => {
       set: ["agent.max_turns"],
       warnings: [],
       mirrored: [],
+      secrets: [],
     })
     expect(await json(home, "unset", "agent.max_turns")).toEqual({
       file: path,
@@ -309,4 +310,66 @@ test("a change that removes protection is asked about at a terminal; scripts are
   await home.run(["config", "set", "terminal.sandbox", "required"])
   expect((await home.run(["config", "unset", "terminal.sandbox"], { answers: ["n"] })).code).toBe(1)
   expect(file(home, "config.yaml")).toContain("sandbox: required")
+})
+
+describe("a secret is stored in .env, and config.yaml refers to it", () => {
+  const KEY = "sk-planted-0123456789"
+  test.each([
+    [
+      "model: { provider: anthropic }\n",
+      "model.api_key",
+      KEY,
+      "ANTHROPIC_API_KEY",
+      /api_key: "\$\{ANTHROPIC_API_KEY\}"/u,
+    ],
+    ["model: { base_url: 'http://127.0.0.1:1/v1' }\n", "model.api_key", KEY, "CUSTOM_API_KEY", /\$\{CUSTOM_API_KEY\}/u],
+    // The key of a proxy must not replace the key of the vendor.
+    [
+      "model: { provider: anthropic, base_url: 'http://127.0.0.1:1' }\n",
+      "model.api_key",
+      KEY,
+      "MODEL_API_KEY",
+      /\$\{MODEL_API_KEY\}/u,
+    ],
+    [
+      "providers: { office: { key_env: OFFICE_KEY } }\n",
+      "providers.office.api_key",
+      KEY,
+      "OFFICE_KEY",
+      /OFFICE_KEY\}/u,
+    ],
+    ["", "providers.deepseek.api_key", KEY, "DEEPSEEK_API_KEY", /\$\{DEEPSEEK_API_KEY\}/u],
+    [
+      "",
+      "providers.office",
+      `{"base_url":"http://127.0.0.1:1/v1","api_keys":["${KEY}"],"headers":{"Authorization":"Bearer ${KEY}"}}`,
+      "PROVIDERS_OFFICE_API_KEYS_1, PROVIDERS_OFFICE_HEADERS_AUTHORIZATION",
+      /Authorization: Bearer \$\{PROVIDERS_OFFICE_HEADERS_AUTHORIZATION\}/u,
+    ],
+    ["", "mcp_servers.git.env.GITHUB_TOKEN", KEY, "MCP_GIT_GITHUB_TOKEN", /\$\{MCP_GIT_GITHUB_TOKEN\}/u],
+  ])("%j: %s", async (config, path, value, variables, reference) => {
+    using home = homeWith({ "config.yaml": config })
+    const { code, out, err } = await home.run(["config", "set", path, value])
+    expect([code, out]).toEqual([
+      0,
+      `Set ${path} in ~/.hermes/config.yaml.\nThe secret is stored in ~/.hermes/.env as ${variables}; config.yaml refers to it.\n`,
+    ])
+    expect(`${err}${file(home, "config.yaml")}`).not.toContain(KEY)
+    expect(file(home, "config.yaml")).toMatch(reference)
+    for (const variable of variables.split(", ")) expect(file(home, ".env")).toContain(`${variable}=${KEY}`)
+  })
+
+  test("a reference and an empty value are written as they are; a refused value stores nothing; unset names the variable", async () => {
+    using home = homeWith({ "config.yaml": "model: { provider: anthropic }\n", ".env": "MY_KEY=k-0123456789\n" })
+    expect((await home.run(["config", "set", "model.api_key", "${MY_KEY}"])).out).toBe(
+      "Set model.api_key in ~/.hermes/config.yaml.\n",
+    )
+    expect(file(home, "config.yaml")).toContain("${MY_KEY}")
+    const unset = await home.run(["config", "unset", "model.api_key"])
+    expect(unset.err).toContain("MY_KEY still has the value; `hermes config unset MY_KEY` removes it from .env.")
+    expect((await home.run(["config", "set", "agent.max_turns.api_key", KEY])).code).not.toBe(0)
+    expect(file(home, ".env")).toBe("MY_KEY=k-0123456789\n")
+    const json = await home.run(["config", "set", "model.api_key", KEY, "--json"])
+    expect(JSON.parse(json.out)).toMatchObject({ set: ["model.api_key"], secrets: ["ANTHROPIC_API_KEY"] })
+  })
 })

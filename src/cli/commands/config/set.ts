@@ -20,10 +20,15 @@ export async function run(invocation: Invocation): Promise<number> {
       set: edited.paths,
       warnings: edited.warnings,
       mirrored: edited.mirrored,
+      secrets: edited.secretVariables,
     })
     return 0
   }
   terminal.line(`Set ${edited.paths.join(", ")} in ${home.display(home.file(edited.file))}.`)
+  if (edited.secretVariables.length > 0) {
+    const names = edited.secretVariables.join(", ")
+    terminal.line(`The secret is stored in ${home.display(home.file(".env"))} as ${names}; config.yaml refers to it.`)
+  }
   if (edited.mirrored.length > 0) {
     terminal.line(
       `Also set ${edited.mirrored.join(", ")} in ${home.display(home.file(".env"))}, where the Python edition reads it.`,

@@ -7,7 +7,8 @@ import { homeContext } from "../../home-context.ts"
 export async function run(invocation: Invocation): Promise<number> {
   const [command = ""] = invocation.positionals
   const removed = await revoke(homeContext(invocation), command)
-  if (removed === 0) throw new CliError(`${command} was not approved. See \`hermes hooks list\`.`, { exitCode: 1 })
+  if (removed === 0)
+    throw new CliError(`The hook \`${command}\` was not approved. See \`hermes hooks list\`.`, { exitCode: 1 })
   invocation.terminal.line(`Revoked: ${command}`)
   return 0
 }

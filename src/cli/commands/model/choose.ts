@@ -8,6 +8,7 @@ import {
 } from "../../../admin/models/model-providers.ts"
 import { listOfferedModels, resolveOfferedModel, type OfferedModel } from "../../../admin/models/offered-models.ts"
 import { saveModelChoice } from "../../../admin/models/save-model-choice.ts"
+import { providerAtAddress } from "../../../admin/models/model-server.ts"
 import { parseServerAddress } from "../../../admin/models/server-address.ts"
 import {
   serverKeyVariable,
@@ -19,36 +20,27 @@ import { assertNever } from "../../../base/assert-never.ts"
 import { compactCount } from "../../../base/compact-count.ts"
 import { counted } from "../../../base/counted.ts"
 import { nearest } from "../../../base/nearest-name.ts"
+import { typedServerAddress } from "../../../base/typed-server-address.ts"
 import type { LocalServer } from "../../../llm/local/local-servers.ts"
 import type { Provider } from "../../../llm/provider.ts"
+import type { Terminal } from "../../../terminal/terminal.ts"
 import { CliError } from "../../command.ts"
 import { valueOrCliError } from "../../command-result.ts"
-import type { Terminal } from "../../../terminal/terminal.ts"
 import { VERSION } from "../../version.ts"
 import { askOption, askText, type Option } from "./ask-option.ts"
-
-/** The home whose model is chosen, and the terminal that the questions are asked on. */
-export interface ModelPrompt {
-  readonly home: LoadedHome
-  readonly terminal: Terminal
-  readonly signal: AbortSignal
-  /** Guides the user through the login at a provider and stores it. */
-  readonly logIn: (provider: string) => Promise<void>
-  /** The id of the provider, if the user has chosen it already. */
-  readonly provider?: string
-}
+import type { ModelPrompt, PreparedProvider } from "./model-prompt.ts"
+import { prepareServer } from "./prepare-server.ts"
 
 /** Asks for provider, key and model, then saves all of it. Until then nothing is stored, except a login that was completed. */
 export async function chooseInteractively(prompt: ModelPrompt): Promise<number> {
   const { terminal, home } = prompt
-  const chosen = await askProvider(prompt)
-  const prepared = chosen.kind === "local" ? prepareLocal(home, chosen.server) : await prepare(prompt, chosen.provider)
+  const prepared = await prepareProvider(prompt)
   const { provider, baseUrl, apiKey } = prepared
   const model = await askModel({ ...prompt, home: prepared.home }, { provider, offered: await prepared.models() })
   if (model.priceWarning !== undefined && (await terminal.confirm(`${model.priceWarning} Use it?`)) !== true) {
     throw new CliError("Nothing was changed.", { exitCode: 1 })
   }
-  const choice = { provider, model, baseUrl, fromLocalServer: chosen.kind === "local" }
+  const choice = { provider, model, baseUrl, fromLocalServer: prepared.isLocal === true }
   const withKey = apiKey === undefined ? choice : { ...choice, apiKey }
   if (prepared.secret !== undefined) await storeKey(prompt, prepared.secret)
   const warnings = valueOrCliError(await saveModelChoice(prepared.home, withKey))
@@ -58,38 +50,57 @@ export async function chooseInteractively(prompt: ModelPrompt): Promise<number> 
   return 0
 }
 
-type ChosenProvider =
-  | { readonly kind: "local"; readonly server: LocalServer }
-  | { readonly kind: "provider"; readonly provider: Provider }
-
-/** A provider that can be used, and its models. */
-interface PreparedProvider {
-  /** With the key that the user typed, if any. */
-  readonly home: LoadedHome
-  readonly provider: Provider
-  readonly baseUrl: string | undefined
-  /** Text for `model.api_key`. */
-  readonly apiKey?: string
-  /** The key that the user typed, to be stored with the choice. */
-  readonly secret?: ProviderSecret
-  readonly models: () => Promise<readonly OfferedModel[]>
+async function prepareProvider(prompt: ModelPrompt): Promise<PreparedProvider> {
+  for (;;) {
+    const prepared = await prepareChosen(prompt, await askProvider(prompt))
+    if (prepared !== undefined) return prepared
+    // The user can correct an answer, but not the command line.
+    if (prompt.from !== undefined) throw new CliError("Nothing was changed.", { exitCode: 1 })
+  }
 }
 
-async function askProvider({ home, terminal, signal, provider: named }: ModelPrompt): Promise<ChosenProvider> {
-  const given = named === undefined ? undefined : findModelProvider(named)
-  if (given !== undefined) return { kind: "provider", provider: given }
+export type ChosenProvider =
+  | { readonly kind: "local"; readonly server: LocalServer }
+  | { readonly kind: "provider"; readonly provider: Provider }
+  | { readonly kind: "address"; readonly address: string }
+
+/** Undefined when the server at the address cannot be used; the reason is printed. */
+async function prepareChosen(prompt: ModelPrompt, chosen: ChosenProvider): Promise<PreparedProvider | undefined> {
+  switch (chosen.kind) {
+    case "local":
+      return prepareLocal(prompt.home, chosen.server)
+    case "provider":
+      return await prepare(prompt, chosen.provider)
+    case "address":
+      return await prepareServer(prompt, chosen.address)
+    default:
+      return assertNever(chosen)
+  }
+}
+
+async function askProvider({ home, terminal, signal, from }: ModelPrompt): Promise<ChosenProvider> {
+  const given = from === undefined ? undefined : namedProvider(home, from)
+  if (given !== undefined) return given
   const { options, current } = await listModelProviders(home, { signal })
   const entries = options.map(providerOption)
   const chosen = await askOption(terminal, entries, {
     what: "Provider",
     ...(current === undefined ? {} : { current }),
-    refuse: (text) => (findModelProvider(text) === undefined ? noProvider(text, entries) : undefined),
+    refuse: (text) => (namedProvider(home, text) === undefined ? noProvider(text, entries) : undefined),
   })
   if (chosen.kind === "option") return chosen.value
-  const provider = findModelProvider(chosen.text)
-  if (provider !== undefined) return { kind: "provider", provider }
+  const provider = namedProvider(home, chosen.text)
+  if (provider !== undefined) return provider
   // The configured provider, which an empty answer selects, is not one of the table.
   throw new CliError(noProvider(chosen.text, entries), { exitCode: 1 })
+}
+
+/** A provider of the table, by its name or its address, or a server at any other address. */
+export function namedProvider(home: LoadedHome, text: string): ChosenProvider | undefined {
+  const address = typedServerAddress(text)
+  const provider = findModelProvider((address === undefined ? text : providerAtAddress(home, address)) ?? "")
+  if (provider !== undefined) return { kind: "provider", provider }
+  return address === undefined ? undefined : { kind: "address", address }
 }
 
 function noProvider(typed: string, entries: readonly Option<ChosenProvider>[]): string {
@@ -117,7 +128,7 @@ function providerOption(option: ModelProviderOption): Option<ChosenProvider> {
 }
 
 function prepareLocal(home: LoadedHome, server: LocalServer): PreparedProvider {
-  return { home, ...providerOfLocalServer(server), models: () => Promise.resolve(server.models) }
+  return { home, ...providerOfLocalServer(server), isLocal: true, models: () => Promise.resolve(server.models) }
 }
 
 /** Asks for the key, login or address that the provider still needs. */
@@ -133,7 +144,7 @@ async function prepare(prompt: ModelPrompt, provider: Provider): Promise<Prepare
   const access = providerAccess(prompt.home, provider)
   switch (access.kind) {
     case "needs-address":
-      return await prepareServer(prompt, provider)
+      return await prepareConfiguredServer(prompt, provider)
     case "needs-variable":
       throw new CliError(`Nothing was changed: ${access.message}.`, { exitCode: 1 })
     case "ready":
@@ -155,7 +166,7 @@ async function prepare(prompt: ModelPrompt, provider: Provider): Promise<Prepare
 }
 
 /** Asks for the address and the key of a server that the user runs. */
-async function prepareServer(prompt: ModelPrompt, provider: Provider): Promise<PreparedProvider> {
+async function prepareConfiguredServer(prompt: ModelPrompt, provider: Provider): Promise<PreparedProvider> {
   const baseUrl = await askAddress(prompt)
   const apiKey = await askText(prompt.terminal, "Key (empty for none): ", { secret: true })
   if (apiKey === "") {
@@ -195,9 +206,10 @@ async function offeredModels(
 }
 
 async function askModel(
-  { terminal, home }: ModelPrompt,
+  { terminal, home, model: named }: ModelPrompt,
   { provider, offered }: { readonly provider: Provider; readonly offered: readonly OfferedModel[] },
 ): Promise<OfferedModel> {
+  if (named !== undefined) return useNamed(terminal, named, { provider, offered })
   const [only] = offered
   if (only !== undefined && offered.length === 1) return only
   const options = offered.map((model) => ({ name: model.id, note: modelNote(model), value: model }))
@@ -209,7 +221,15 @@ async function askModel(
     ...(suggested === "" ? {} : { current: suggested }),
   })
   if (chosen.kind === "option") return chosen.value
-  const { model, isListed } = resolveOfferedModel(chosen.text, { provider, offered })
+  return useNamed(terminal, chosen.text, { provider, offered })
+}
+
+function useNamed(
+  terminal: Terminal,
+  name: string,
+  { provider, offered }: { readonly provider: Provider; readonly offered: readonly OfferedModel[] },
+): OfferedModel {
+  const { model, isListed } = resolveOfferedModel(name, { provider, offered })
   if (!isListed && offered.length > 0) {
     terminal.errLine(`${provider.name} does not list ${model.id}; Hermes uses it as you typed it.`)
   }

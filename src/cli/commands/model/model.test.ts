@@ -19,6 +19,31 @@ describe("without a terminal", () => {
     expect(run.err).toContain("hermes config set model.provider openrouter")
   })
 
+  test("a server is used by its address, with the named model or its only one, and a provider with the named model", async () => {
+    using home = createCliHome()
+    await using several = await startModelServer([], { models: ["alpha-1", "beta-2"] })
+    await using single = await startModelServer([], { models: ["only-1"] })
+    expect(await home.run(["model", several.url])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(
+        `${several.url} has several models. Choose one with \`hermes model ${several.url} NAME\`: alpha-1, beta-2.`,
+      ) as string,
+    })
+    expect((await home.run(["model", several.url, "beta-2"])).out).toBe(
+      `Hermes now uses beta-2 at ${several.url}/v1. Saved in ~/.hermes/config.yaml.\n`,
+    )
+    expect((await home.run(["model", `${single.url}/v1`])).code).toBe(0)
+    expect(chosen(home)).toBe(`model:\n  provider: custom\n  default: only-1\n  base_url: ${single.url}/v1\n`)
+    const variables = { DEEPSEEK_API_KEY: "k", HTTPS_PROXY: "http://127.0.0.1:1" }
+    expect((await home.run(["model", "deepseek", "deepseek-flash"], { variables })).out).toBe(
+      "Hermes now uses deepseek-flash (deepseek). Saved in ~/.hermes/config.yaml.\n",
+    )
+    expect(await home.run(["model", "opnrouter"])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('"opnrouter" is neither a provider nor the address of a server.') as string,
+    })
+  })
+
   test("--refresh fetches the model lists", async () => {
     using home = createCliHome()
     await using server = await startModelServer([], { models: ["one", "two"] })
@@ -117,6 +142,22 @@ describe("with a terminal", () => {
     expect(chosen(home)).toBe(`model:\n  provider: custom\n  default: model.gguf\n  base_url: ${server.url}/v1\n`)
     expect(file(home, "context_length_cache.yaml")).toBe(`context_lengths:\n  "model.gguf@${server.url}/v1": 16384\n`)
     expect(run.err).toContain("16384 tokens")
+  })
+
+  test("the address of a server as an argument or at the first question: only what is missing is asked for", async () => {
+    using home = createCliHome()
+    await using server = await startModelServer([], { models: ["alpha-1", "beta-2"] })
+    const { host } = new URL(server.url)
+    const named = await home.run(["model", host], { answers: ["2"] })
+    expect(named.out).toBe("Hermes now uses beta-2 (custom). Saved in ~/.hermes/config.yaml.\n")
+    expect(chosen(home)).toBe(`model:\n  provider: custom\n  default: beta-2\n  base_url: ${server.url}/v1\n`)
+    const typed = await home.run(["model"], { answers: ["http://127.0.0.1:1/v1", `${server.url}/v1`, "alpha-1"] })
+    expect(typed.err).toContain(
+      "Nothing listens at http://127.0.0.1:1. Start the server, or correct the host and port.",
+    )
+    expect(typed.out).toContain("Hermes now uses alpha-1 (custom).")
+    const withModel = await home.run(["model", server.url, "beta-2"], { answers: ["unused"] })
+    expect(withModel.out).toContain("Hermes now uses beta-2 (custom).")
   })
 
   test("leaving before the end changes nothing", async () => {

@@ -37,6 +37,8 @@ function searchedCredentials(call: Invocation): string | undefined {
 }
 
 const FINDERS = new Set(["find", "gfind", "fd", "fdfind"])
+/** They print the names that they are given, or where these lead. */
+const PRINTED_LISTERS = new Set([...FINDERS, "ls", "readlink", "realpath"])
 const LISTERS = new Set([...FINDERS, "ls", "locate", "echo", "printf", "grep", "rg"])
 /** Programs that do not show what the files contain. */
 const WITHOUT_CONTENT = new Set(
@@ -54,18 +56,43 @@ function foundCredentials(call: Invocation): string | undefined {
   const { command, understood } = call
   const isFed = command.wrappers.some(({ program }) => program === "xargs" || program === "parallel")
   const isComputed = READERS.has(call.program) && call.words.some(({ known, text }) => !known && /[$`]/u.test(text))
+  // Most commands get their files from their own words.
+  if (!isFed && !isComputed && command.wrappers.length === 0) return undefined
   const lists: readonly CommandWrapper[] = [
     ...command.wrappers.filter(({ program }) => FINDERS.has(program)),
     ...(isFed ? upstream(command, understood).flatMap((one) => asList(one, LISTERS)) : []),
     // `cat $(find …)`, and the loops that read what `find` prints.
-    ...(isComputed ? understood.commands.flatMap((one) => asList(one, FINDERS)) : []),
+    ...(isComputed ? understood.commands.flatMap((one) => asList(one, PRINTED_LISTERS)) : []),
   ]
+  const edited =
+    isFed || isComputed
+      ? editedCredentials(isFed ? upstream(command, understood) : understood.commands, call)
+      : undefined
+  if (edited !== undefined) return edited
   for (const list of lists) {
     const found = listedCredentials(list, call)
     if (found !== undefined) return found
   }
   return undefined
 }
+
+/** `sed 's,^,/home/alice/.aws/,'`: the script puts a directory with credentials in front of names. */
+function editedCredentials(commands: readonly SimpleCommand[], { facts }: Invocation): string | undefined {
+  for (const { program = "", argv } of commands) {
+    if (!EDITORS.has(program)) continue
+    for (const { text } of argv.slice(1))
+      for (const [part] of text.matchAll(PATH_PART)) {
+        const found = [part, posix.join(facts.userHome, part)].find(
+          (path) => isCredentialPath(path, facts) || isCredentialDirectory(posix.normalize(path), facts),
+        )
+        if (found !== undefined) return found
+      }
+  }
+  return undefined
+}
+
+const EDITORS: ReadonlySet<string> = new Set("sed gsed awk gawk mawk printf jq".split(" "))
+const PATH_PART = /\/[\w.@%+/-]+/gu
 
 function asList({ program = "", argv }: SimpleCommand, listers: ReadonlySet<string>): readonly CommandWrapper[] {
   return listers.has(program) ? [{ program, argv }] : []

@@ -21,15 +21,25 @@ function credentialRead(call: Invocation): string | undefined {
     ...(command.input?.kind === "file" ? [command.input.path] : []),
     ...command.redirections.filter(({ operator }) => operator === "<").map(({ target }) => target),
   ]
-  const written = writtenPaths(call).flatMap(({ method, word }) => (method === "hard link" ? [] : [word.text]))
-  const named = WITHOUT_CONTENT.has(call.program)
-    ? []
-    : call.words.filter(({ text }) => !PLAIN_FLAG.test(text) && !written.includes(text)).map(withoutOption)
-  for (const word of [...input, ...named]) {
-    const found = pathForms(word, command.directory, facts).find((path) => isCredentialPath(path, facts))
+  for (const word of input) {
+    const found = credentialIn(word)
     if (found !== undefined) return found
   }
+  if (WITHOUT_CONTENT.has(call.program)) return undefined
+  for (const word of call.words) {
+    const found = PLAIN_FLAG.test(word.text) ? undefined : credentialIn(withoutOption(word))
+    // Most commands name no credentials, so that what they write is not needed.
+    if (found !== undefined && !isWritten(word, call)) return found
+  }
   return undefined
+
+  function credentialIn(word: ShellWord): string | undefined {
+    return pathForms(word, command.directory, facts).find((path) => isCredentialPath(path, facts))
+  }
+}
+
+function isWritten({ text }: ShellWord, call: Invocation): boolean {
+  return writtenPaths(call).some(({ method, word }) => method !== "hard link" && word.text === text)
 }
 
 /** An option that names no file. */
@@ -37,7 +47,8 @@ const PLAIN_FLAG = /^-[\w-]*$/u
 
 /** `if=/path`, `--file=/path` and `@/path` name a file too. */
 function withoutOption(word: ShellWord): ShellWord {
-  return { ...word, text: word.text.replace(/^(?:-{0,2}[\w-]+=)?[@<]?(?:file:\/\/(?:localhost)?)?/iu, "") }
+  const text = word.text.replace(/^(?:-{0,2}[\w-]+=)?[@<]?(?:file:\/\/(?:localhost)?)?/iu, "")
+  return text === word.text ? word : { ...word, text }
 }
 
 const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
@@ -111,6 +122,8 @@ function archivedCredentials(call: Invocation): boolean {
     [...pathForms(word, call.command.directory, call.facts), ...pathForms(word, base, call.facts)].some(
       (path) =>
         path === call.facts.userHome ||
+        // `tar cf - ~/{}`: any directory of the home.
+        (!word.known && path === `${call.facts.userHome}/{}`) ||
         /\/\.(?:ssh|aws|gnupg|kube|config|mozilla)$/u.test(path) ||
         isCredentialPath(path, call.facts),
     ),

@@ -11,8 +11,8 @@ interface Assignment {
 
 /** Variables that a command sets for itself, for what it starts or for the rest of the shell. */
 function assignments(call: Invocation): readonly Assignment[] {
-  const words = DECLARING.has(call.program) ? call.words : []
-  const declared = words.flatMap((word) => {
+  if (!DECLARING.has(call.program)) return call.isWrapper ? [] : call.command.assignments
+  const declared = call.words.flatMap((word) => {
     const parts = /^([A-Za-z_]\w*)\+?=(.*)$/su.exec(word.text)
     return parts === null ? [] : { name: parts[1] ?? "", value: { ...word, text: parts[2] ?? "" } }
   })

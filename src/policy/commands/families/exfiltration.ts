@@ -1,4 +1,4 @@
-import { outputTargets, pathForms } from "../command-paths.ts"
+import { pathForms } from "../command-paths.ts"
 import type { CommandRule } from "../command-rule.ts"
 import type { Effect } from "../command-verdict.ts"
 import { isCredentialPath } from "../credential-paths.ts"
@@ -182,6 +182,8 @@ const sub = (call: Invocation, ...names: readonly string[]): boolean => {
   return names.some((name) => name.split(" ").every((part, index) => found[index] === part))
 }
 
+const namesConnection = ({ text }: ShellWord): boolean => /\/dev\/(?:tcp|udp)\//u.test(text)
+
 export const EXFILTRATION_RULES: readonly CommandRule[] = [
   {
     key: "send credentials to another machine",
@@ -296,9 +298,7 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
     key: "network connection of the shell",
     programs: ["*"],
     when: (call) =>
-      [...outputTargets(call.command), ...call.command.redirections.map(({ target }) => target), ...call.words].some(
-        ({ text }) => /\/dev\/(?:tcp|udp)\//u.test(text),
-      ),
+      call.words.some(namesConnection) || call.command.redirections.some(({ target }) => namesConnection(target)),
     does: "opens a network connection of the shell",
     effects: (call) => [{ kind: "network", host: deviceHost(call) }],
   },

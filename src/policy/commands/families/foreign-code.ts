@@ -256,12 +256,15 @@ function onlyUsualIndex(call: Invocation): boolean {
 function executedFiles(call: Invocation): readonly string[] {
   const { command } = call
   const program = command.argv[0]
-  const script = [...SHELLS, ...INTERPRETERS, "source", "."].includes(call.program) ? call.operands[0] : undefined
+  const script = RUN_SCRIPTS.has(call.program) ? call.operands[0] : undefined
+  if (script === undefined && program?.text.includes("/") !== true) return []
   return [program?.text.includes("/") === true ? program : undefined, script].flatMap((word) => {
     const path = word === undefined ? undefined : absolutePath(word, command.directory)
     return path ?? []
   })
 }
+
+const RUN_SCRIPTS: ReadonlySet<string> = new Set([...SHELLS, ...INTERPRETERS, "source", "."])
 
 function runsDownloadedFile(call: Invocation): boolean {
   const files = executedFiles(call)

@@ -216,4 +216,14 @@ export const TEXT_PROGRAM_RULES: readonly CommandRule[] = [
     does: "reads a file that holds keys or logins",
     effects: (call) => [{ kind: "credentials", path: opensCredential(call) ?? "" }],
   },
+  {
+    key: "read credentials",
+    programs: ["awk", "gawk", "mawk", "nawk"],
+    when: (call) => call.words.some(({ text }) => READS_NAMED_FILE.test(text)),
+    does: "reads files whose names are in its input",
+    effects: (call) => [{ kind: "credentials", path: call.facts.userHome }],
+  },
 ]
+
+/** `getline line < $1` */
+const READS_NAMED_FILE = /\bgetline(?:\s+\w+)?\s*<\s*\(?\s*\$/u

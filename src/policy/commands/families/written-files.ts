@@ -6,14 +6,16 @@ import type { CommandFinding, Effect } from "../command-verdict.ts"
 import type { Invocation } from "../invocation.ts"
 import { isSteeringDirectory, pathClass } from "../path-classes.ts"
 import type { PathClass } from "../path-classes.ts"
-import { writtenPaths } from "../written-paths.ts"
 import type { WriteMethod, WrittenPath } from "../written-paths.ts"
 
 /** Findings about the files that a command writes or deletes: the key depends on the class of the path and on how it is written. */
-export function findWrittenFiles(call: Invocation, kind: "write" | "delete"): readonly CommandFinding[] {
-  if (call.command.source === "remote") return []
-  const paths = writtenPaths(call).filter(({ method }) => (method === "delete") === (kind === "delete"))
+export function findWrittenFiles(
+  call: Invocation,
+  paths: readonly WrittenPath[],
+  kind: "write" | "delete",
+): readonly CommandFinding[] {
   return paths.flatMap((written) => {
+    if ((written.method === "delete") !== (kind === "delete")) return []
     for (const path of writtenForms(call, written)) {
       const isObeyed = written.tree === true && isSteeringDirectory(path, call.facts)
       const found = pathClass(path, call.facts) ?? (isObeyed ? "executed by tools" : undefined)

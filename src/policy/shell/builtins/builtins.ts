@@ -16,6 +16,7 @@ import {
 } from "./variable-builtins.ts"
 import type { Call, Interpreter, Outcome } from "../interpreter.ts"
 import { knownOutput } from "../output/known-output.ts"
+import { outputNames } from "../output/output-names.ts"
 
 /** Builtins that change the shell or interpret text. Others count as programs. */
 type Builtin = (call: Call, interpreter: Interpreter) => Outcome["result"] | Outcome
@@ -67,7 +68,8 @@ export function runBuiltin(name: string, call: Call, interpreter: Interpreter): 
   const index = interpreter.emit(call)
   const done = builtin(call, interpreter)
   if (typeof done !== "string") return { ...done, index }
-  return { output: knownOutput(name, call) ?? (PRINTING.has(name) ? undefined : ""), index, result: done }
+  const output = knownOutput(name, call) ?? (PRINTING.has(name) ? undefined : "")
+  return { output, names: output === undefined ? outputNames(name, call) : undefined, index, result: done }
 }
 
 const PRINTING = new Set(["echo", "printf", "declare", "typeset", "set", "alias", "trap", "hash", "export"])

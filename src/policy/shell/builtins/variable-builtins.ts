@@ -1,8 +1,9 @@
 import { runIndex } from "../expansion/expand-word.ts"
 import type { Call, Field, Interpreter, Outcome } from "../interpreter.ts"
 import { arithmeticValue } from "../expansion/expand-word.ts"
+import { HIDDEN_NAMES, joinNames } from "../name-source.ts"
 import { formatPrintf } from "../output/printf.ts"
-import { knownWord, textValue, UNKNOWN, UNSET } from "../scope.ts"
+import { knownWord, textValue, UNKNOWN, unknownFrom, UNSET } from "../scope.ts"
 import type { Value } from "../scope.ts"
 import { readVariable, scalarOf, separatorsOf } from "../expansion/variables.ts"
 
@@ -84,7 +85,11 @@ function assignOperands(call: Call, interpreter: Interpreter): readonly string[]
     if (index !== undefined || before === undefined) frame.scope.setVariable(name, UNKNOWN)
     else {
       const known = word.known && before.known
-      frame.scope.setVariable(name, { kind: "text", word: { text: before.text + text, known, pattern: false } })
+      const names = joinNames(before.names, word.names)
+      frame.scope.setVariable(name, {
+        kind: "text",
+        word: { text: before.text + text, known, pattern: false, ...(names !== undefined && { names }) },
+      })
     }
   }
   return names
@@ -114,8 +119,9 @@ export function readInput(call: Call, interpreter: Interpreter): Result {
   const { text } = frame.input
   const array = options.get("a")
   if (text === undefined || separators === undefined || options.has("u") || options.has("d") || options.has("n")) {
-    for (const name of array === undefined ? names : [array]) frame.scope.setVariable(name, UNKNOWN)
-    if (names.length === 0 && array === undefined) frame.scope.setVariable("REPLY", UNKNOWN)
+    const line = unknownFrom(options.has("u") ? HIDDEN_NAMES : frame.input.names)
+    for (const name of array === undefined ? names : [array]) frame.scope.setVariable(name, line)
+    if (names.length === 0 && array === undefined) frame.scope.setVariable("REPLY", line)
     return "open"
   }
   const lines = text.replace(/\n$/u, "").split("\n")
@@ -176,7 +182,8 @@ export function readLines(call: Call, interpreter: Interpreter): Result {
   const { scope, input } = call.frame
   const name = operands[0]?.text ?? "MAPFILE"
   const lines = input.text?.replace(/\n$/u, "").split("\n")
-  if (lines === undefined || lines.length > 1000 || options.has("d")) scope.setVariable(name, UNKNOWN)
+  if (lines === undefined || lines.length > 1000 || options.has("d") || options.has("u"))
+    scope.setVariable(name, unknownFrom(options.has("u") ? HIDDEN_NAMES : input.names))
   else
     scope.setVariable(name, {
       kind: "list",

@@ -7,9 +7,9 @@ import type { OperandExpansion, ParameterWords } from "./expand-parameter.ts"
 import { FieldBuilder } from "./field-builder.ts"
 import { COMPUTED_INPUT } from "../interpreter.ts"
 import type { Field, Frame, Interpreter } from "../interpreter.ts"
-import { knownWord, textValue, UNKNOWN } from "../scope.ts"
+import { knownWord, nameSource, textValue, UNKNOWN } from "../scope.ts"
 import { quotePattern } from "./shell-pattern.ts"
-import type { ShellWord } from "../understood-command.ts"
+import type { NameSource, ShellWord } from "../understood-command.ts"
 import { homeOf, readVariable, scalarOf, separatorsOf } from "./variables.ts"
 
 /** Where the words of a command come from: the shell that expands them. */
@@ -86,7 +86,7 @@ export function arithmeticValue(
   return evaluateArithmetic(expression, {
     read: (word) => {
       if (word.type === "ArithmeticCommandExpansion") {
-        const output = substitute(word.script, expansion)
+        const { output } = substitute(word.script, expansion)
         return output === undefined ? undefined : parseNumber(output)
       }
       if (word.parts !== undefined) {
@@ -220,10 +220,10 @@ function tildeDirectory(name: string, frame: Frame, interpreter: Interpreter): s
 }
 
 /** Runs a substitution in a subshell and returns its output without the line breaks at the end. */
-function substitute(script: ParsedScript | undefined, expansion: Expansion): string | undefined {
+function substitute(script: ParsedScript | undefined, expansion: Expansion): NonNullable<Field["process"]> {
   const { frame, interpreter } = expansion
-  if (script === undefined) return undefined
-  const { output } = interpreter.runScript(script, {
+  if (script === undefined) return { output: undefined }
+  const { output, names } = interpreter.runScript(script, {
     ...frame,
     scope: frame.scope.fork(),
     text: script.source ?? frame.text,
@@ -231,7 +231,7 @@ function substitute(script: ParsedScript | undefined, expansion: Expansion): str
     wrappers: [],
     background: false,
   })
-  return output === undefined ? undefined : withoutFinalBreaks(output)
+  return output === undefined ? { output, names } : { output: withoutFinalBreaks(output) }
 }
 
 /** A regular expression would take quadratic time on many line breaks. */
@@ -275,20 +275,16 @@ class PartExpansion {
         this.#builder.addLiteral(part.text)
         return
       case "SimpleExpansion":
-        this.#addParameter(this.#readSimple(part.text.slice(1)), part.text, isQuoted)
+        this.#addParameter(this.#readSimple(part.text.slice(1)), part, isQuoted)
         return
       case "ParameterExpansion": {
         const { frame, interpreter } = this.#expansion
-        this.#addParameter(
-          expandParameter(part, { frame, interpreter, operands: this.#operands() }),
-          part.text,
-          isQuoted,
-        )
+        this.#addParameter(expandParameter(part, { frame, interpreter, operands: this.#operands() }), part, isQuoted)
         return
       }
       case "CommandExpansion": {
-        const output = substitute(part.script, this.#expansion)
-        if (output === undefined) this.#builder.addUnknown(part.text, isQuoted)
+        const { output, names } = substitute(part.script, this.#expansion)
+        if (output === undefined) this.#addUnknown(part.text, isQuoted, names)
         else this.#builder.addWord(knownWord(output), isQuoted)
         return
       }
@@ -331,9 +327,31 @@ class PartExpansion {
     return word === undefined ? undefined : { words: [word], isList: false, isJoined: false }
   }
 
-  #addParameter(found: ParameterWords | undefined, text: string, isQuoted: boolean): void {
+  /** A part that is not known; once its list was read, the names in it. A quoted part is one of them. */
+  #addUnknown(text: string, isQuoted: boolean, names: NameSource | undefined): void {
+    const [first, ...others] = this.#expansion.interpreter.namesIn(names)
+    if (first === undefined) this.#builder.addUnknown(text, isQuoted, names)
+    else
+      this.#builder.addWords(
+        (isQuoted ? [first] : [first, ...others]).map((name) => knownWord(name)),
+        true,
+      )
+  }
+
+  #addParameter(
+    found: ParameterWords | undefined,
+    part: Extract<WordPart, { type: "SimpleExpansion" | "ParameterExpansion" }>,
+    isQuoted: boolean,
+  ): void {
     if (found === undefined) {
-      this.#builder.addUnknown(text, isQuoted)
+      const name = part.type === "SimpleExpansion" ? part.text.slice(1) : part.parameter
+      const value = this.#expansion.frame.scope.variable(name)
+      this.#addUnknown(part.text, isQuoted, value === undefined ? undefined : nameSource(value))
+      return
+    }
+    const listed = found.words.find(({ names }) => names !== undefined)?.names
+    if (listed !== undefined && this.#expansion.interpreter.namesIn(listed).length > 0) {
+      this.#addUnknown(part.text, isQuoted, listed)
       return
     }
     if (found.isJoined && isQuoted) {

@@ -1,5 +1,6 @@
 import type { Field } from "../interpreter.ts"
-import type { ShellWord } from "../understood-command.ts"
+import { joinNames } from "../name-source.ts"
+import type { NameSource, ShellWord } from "../understood-command.ts"
 
 /** A longer word is not known. It is as long as the longest line, so that only repeated expansion can reach it. */
 const LONGEST_WORD = 262_144
@@ -15,6 +16,7 @@ export class FieldBuilder {
   #isPresent = false
   #splits = false
   #process: Field["process"]
+  #names: NameSource | undefined
 
   constructor(separators: string) {
     this.#separators = separators
@@ -42,18 +44,19 @@ export class FieldBuilder {
   }
 
   /** A part that only the shell can compute. */
-  addUnknown(text: string, isQuoted: boolean): void {
+  addUnknown(text: string, isQuoted: boolean, names?: NameSource): void {
     this.#isKnown = false
+    if (names !== undefined) this.#names = joinNames(this.#names, names)
     this.#append(text)
     this.#isPresent = true
     if (!isQuoted) this.#splits = true
   }
 
-  addProcess(text: string, output: string | undefined): void {
+  addProcess(text: string, process: NonNullable<Field["process"]>): void {
     this.#text += text
     this.#isPresent = true
     this.#isKnown = false
-    this.#process = { output }
+    this.#process = process
   }
 
   addWord(word: ShellWord, isQuoted: boolean): void {
@@ -65,6 +68,7 @@ export class FieldBuilder {
       this.#splits = true
     }
     if (word.pattern) this.#isPattern = true
+    if (word.names !== undefined) this.#names = joinNames(this.#names, word.names)
   }
 
   /** As "$@" does: the first word joins what came before, the last one what follows. */
@@ -120,6 +124,7 @@ export class FieldBuilder {
         pattern: this.#isPattern,
         ...(this.#splits && { splits: true }),
         ...(this.#process !== undefined && { process: this.#process }),
+        ...(this.#names !== undefined && { names: this.#names }),
       })
     }
     this.#text = ""
@@ -128,6 +133,7 @@ export class FieldBuilder {
     this.#isPresent = false
     this.#splits = false
     this.#process = undefined
+    this.#names = undefined
   }
 
   finish(): readonly Field[] {

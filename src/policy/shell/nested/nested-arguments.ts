@@ -1,6 +1,8 @@
-import type { Call, Field, Interpreter, Outcome } from "../interpreter.ts"
+import type { Call, Field, Input, Interpreter, Outcome } from "../interpreter.ts"
 import { UNKNOWN_OUTCOME } from "../interpreter.ts"
+import { fileNames, fileText } from "../redirections.ts"
 import { knownWord } from "../scope.ts"
+import type { NameSource } from "../understood-command.ts"
 import { findCommand, joinWords, optionValue, runInside, runInsideText } from "./unwrap.ts"
 
 const MOST_LINES = 256
@@ -33,8 +35,9 @@ export function runFind(call: Call, interpreter: Interpreter): void {
 }
 
 /** A word whose mark is replaced when the command runs. */
-function withUnknown(word: Field, mark: string): Field {
-  return mark !== "" && word.text.includes(mark) ? { ...word, known: false } : word
+function withUnknown(word: Field, mark: string, names?: NameSource): Field {
+  if (mark === "" || !word.text.includes(mark)) return word
+  return names === undefined ? { ...word, known: false } : { ...word, known: false, names }
 }
 
 const XARGS = {
@@ -54,21 +57,40 @@ export function runXargs(call: Call, interpreter: Interpreter): Outcome | undefi
   const command = call.argv.slice(at)
   const run = (words: readonly Field[]): Outcome =>
     runInside({ ...call, argv: [...own, ...words] }, { name: "xargs", at }, interpreter)
-  const { text } = call.frame.input
+  const { text, names } = argumentInput(optionValue(own, ["-a", "--arg-file"])?.word, call)
   if (text !== undefined && text.length > MOST_INPUT) interpreter.doubt("length", "xargs", "it reads too many words")
-  const usesFile = optionValue(own, ["-a", "--arg-file"]) !== undefined
-  if (text === undefined || usesFile) {
-    return run(mark === undefined ? [...command, UNKNOWN_WORDS] : command.map((word) => withUnknown(word, mark)))
+  if (text === undefined) {
+    const listed = interpreter.namesIn(names)
+    if (mark !== undefined && listed.length > 0) return runEach(listed)
+    if (listed.length > 0) return run([...command, ...listed.map((word) => knownWord(word))])
+    return run(
+      mark === undefined ? [...command, unknownWords(names)] : command.map((word) => withUnknown(word, mark, names)),
+    )
   }
   if (mark === undefined) return run([...command, ...splitInput(text, own).map((word) => knownWord(word))])
-  let outcome: Outcome = UNKNOWN_OUTCOME
-  for (const line of text
-    .split(/[\n\0]/u)
-    .filter((one) => one !== "")
-    .slice(0, MOST_LINES)) {
-    outcome = run(command.map((word) => ({ ...word, text: word.text.replaceAll(mark, line.trimStart()) })))
+  return runEach(text.split(/[\n\0]/u).filter((one) => one !== ""))
+
+  /** Once for each line, which takes the place of the mark. */
+  function runEach(lines: readonly string[]): Outcome {
+    let outcome: Outcome = UNKNOWN_OUTCOME
+    for (const line of lines.slice(0, MOST_LINES)) {
+      const replaced = (word: Field): Field =>
+        mark === undefined ? word : { ...word, text: word.text.replaceAll(mark, () => line.trimStart()) }
+      outcome = run(command.map(replaced))
+    }
+    return { ...outcome, output: undefined }
   }
-  return { ...outcome, output: undefined }
+}
+
+/** What becomes arguments: a file that an option names, or standard input. */
+function argumentInput(file: Field | undefined, { frame }: Call): Pick<Input, "text" | "names"> {
+  if (file === undefined || /^(?:-|\/dev\/stdin)$/u.test(file.text)) return frame.input
+  const text = fileText(file, frame.scope)
+  return text === undefined ? { text, names: fileNames(file, frame.scope) } : { text }
+}
+
+function unknownWords(names: NameSource | undefined): Field {
+  return names === undefined ? UNKNOWN_WORDS : { ...UNKNOWN_WORDS, names }
 }
 
 function replacementMark(own: readonly Field[]): string | undefined {
@@ -103,18 +125,22 @@ export function runParallel(call: Call, interpreter: Interpreter): Outcome {
   const start = found?.at ?? call.argv.length
   const separator = call.argv.findIndex(({ text }) => /^:::\+?:?\+?$/u.test(text))
   const command = call.argv.slice(start, separator === -1 ? undefined : separator)
-  const given = separator === -1 ? call.frame.input.text?.split("\n").filter((line) => line !== "") : undefined
-  const args =
-    separator === -1
-      ? given?.map(knownWord)
-      : call.argv.slice(separator + 1).filter(({ text }) => !text.startsWith(":::"))
+  const after = separator === -1 ? [] : call.argv.slice(separator + 1).filter(({ text }) => !text.startsWith(":::"))
+  const file =
+    call.argv[separator]?.text.startsWith("::::") === true
+      ? after[0]
+      : optionValue(call.argv.slice(0, start), ["-a", "--arg-file"])?.word
+  const isRead = separator === -1 || file !== undefined
+  const input = argumentInput(file, call)
+  const args = isRead ? parallelArguments(input, interpreter) : after
   const text = joinWords(command.length === 0 ? [knownWord("{}")] : command)
   const at = Math.min(start, call.argv.length)
   let outcome: Outcome = UNKNOWN_OUTCOME
   if ((args?.length ?? 0) > MOST_LINES) interpreter.doubt("length", "parallel", "it has too many arguments")
-  for (const word of (args ?? [UNKNOWN_WORDS]).slice(0, MOST_LINES)) {
+  for (const word of (args ?? [unknownWords(input.names)]).slice(0, MOST_LINES)) {
     const whole = text.text.includes("{}") ? text.text.replaceAll("{}", word.text) : `${text.text} ${word.text}`
     const isComputed = command.length === 0 && !word.known
+    if (word.names !== undefined) interpreter.emit({ ...call, argv: [...command, word] })
     outcome = runInsideText(
       call,
       { name: "parallel", at, text: { text: whole, known: text.known && !isComputed, pattern: false } },
@@ -122,4 +148,13 @@ export function runParallel(call: Call, interpreter: Interpreter): Outcome {
     )
   }
   return { ...outcome, output: undefined }
+}
+
+/** The lines that `parallel` reads; undefined when they are not known. */
+function parallelArguments(
+  { text, names }: Pick<Input, "text" | "names">,
+  interpreter: Interpreter,
+): readonly Field[] | undefined {
+  const lines = text === undefined ? interpreter.namesIn(names) : text.split("\n").filter((line) => line !== "")
+  return text === undefined && lines.length === 0 ? undefined : lines.map(knownWord)
 }

@@ -21,7 +21,9 @@ const NO_LIMIT_MS = 2 ** 31 - 1
 /** Runs a script where the commands of the session run: in its container or on its host. Calls and answers are files there. */
 export async function runInBackend(run: ScriptRun, context: ToolContext): Promise<ScriptEnd> {
   const { workspace } = context
-  const directory = posix.join(await workspace.files.temporaryDirectory(), `hermes_sandbox_${randomHex(8)}`)
+  const temporary = await workspace.files.temporaryDirectory?.()
+  if (temporary === undefined) return notStarted("Scripts cannot run in this workspace.")
+  const directory = posix.join(temporary, `hermes_sandbox_${randomHex(8)}`)
   const isProject = run.settings.mode === "project"
   const cwd = isProject ? workspace.cwd() : directory
   const token = randomHex(TOKEN_BYTES)

@@ -1,3 +1,5 @@
+import { join } from "node:path"
+
 import { isSecretFileName, readRefusal } from "../../../policy/file-floor.ts"
 import type { ProfileDirectories } from "../../../toolkit/ports/files.ts"
 
@@ -13,7 +15,9 @@ export function refusedDevice(path: string): string | undefined {
 /** Whether the content of a file must not be shown in search results or diffs. */
 export function holdsSecrets(path: string, directories: ProfileDirectories | undefined): boolean {
   if (isSecretFileName(path) || HERMES_SECRETS.test(path)) return true
-  return directories !== undefined && readRefusal(path, directories) !== undefined
+  if (directories === undefined) return false
+  // `read_file` masks the keys in it, which takes the whole file.
+  return path === join(directories.hermesHome, "config.yaml") || readRefusal(path, directories) !== undefined
 }
 
 const HERMES_SECRETS =

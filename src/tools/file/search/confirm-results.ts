@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { takeCodePoints } from "../../../base/text.ts"
 import type { FileSystem } from "../../../exec/workspace.ts"
 import type { ToolContext } from "../../../toolkit/tool.ts"
+import { holdsSecrets } from "../paths/refused-path.ts"
 import { fileChunks, readLineWindow } from "../read/line-window.ts"
 import type { MatchLine } from "./parse-output.ts"
 import type { SearchScope } from "./search-command.ts"
@@ -76,6 +77,7 @@ interface FoundLines {
 }
 
 async function confirmedLines(path: string, { found, judged, context }: FoundLines): Promise<readonly NamedMatch[]> {
+  if (holdsSecrets(path, context.ports.files?.directories)) return []
   const files = judged.at(path)
   const numbers = found.map(({ line }) => line)
   const [first, last] = [Math.min(...numbers), Math.max(...numbers)]

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 
-import { fc } from "../../../test/support/property.ts"
-import { createWordWrap } from "./word-wrap.ts"
+import { fc } from "../../test/support/property.ts"
+import { createWordWrap, wrapWords } from "./word-wrap.ts"
 
 function wrap(text: string, columns: number, deltas: readonly string[] = [text]): string {
   const wrapped = createWordWrap(() => columns)
@@ -56,4 +56,17 @@ test("only spaces become line breaks, however the text is divided into deltas", 
       if (!whole.includes("日")) expect(words(wrapped)).toEqual(words(whole))
     }),
   )
+})
+
+test("a complete text, such as the reply of a command, breaks at words; code and diffs stay as they are", () => {
+  const sentence = "Switch with /model NAME, or connect a provider."
+  expect(wrapWords(sentence, 20)).toBe("Switch with /model\nNAME, or connect a\nprovider.")
+  const code = "```\na line of code that is long\n```"
+  const diff = "@@ -1 +1 @@\n-a line of a file that is long\n+another line that is long"
+  expect([wrapWords(code, 20), wrapWords(diff, 20), wrapWords("", 20), wrapWords("a\n", 20)]).toEqual([
+    code,
+    diff,
+    "",
+    "a\n",
+  ])
 })

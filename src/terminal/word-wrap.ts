@@ -1,4 +1,4 @@
-import { graphemeColumns, graphemes, textColumns } from "../../terminal/text-width.ts"
+import { graphemeColumns, graphemes, textColumns } from "./text-width.ts"
 
 /** Breaks streamed text at spaces instead of at the edge of the terminal. */
 export interface WordWrap {
@@ -81,6 +81,13 @@ export function createWordWrap(columns: () => number): WordWrap {
       return written + spaces
     },
   }
+}
+
+/** Breaks a complete text in the same way. The lines of a diff stay as they are. */
+export function wrapWords(text: string, columns: number): string {
+  if (/^(?:@@ |diff --git )/mu.test(text)) return text
+  const wrap = createWordWrap(() => columns)
+  return wrap.feed(text) + wrap.flush()
 }
 
 interface Line {

@@ -1,0 +1,138 @@
+import { chmodSync, existsSync, lstatSync, realpathSync, renameSync, symlinkSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { errorCode } from "../../base/system-error.ts"
+import { openVerified } from "../local/verified-path.ts"
+import { isClosedSince, openDirectory } from "./closed-directories.ts"
+
+/**
+ * Renames and writes of the checks after commands. They have effect only in the directories that commands can write: a command may have
+ * created a link, or a git file, that leads elsewhere. What a command could not write it did not create either.
+ */
+export interface Writable {
+  /** With links resolved. */
+  readonly directories: readonly string[]
+  /** In them, what commands cannot see: the Hermes home. */
+  readonly except: readonly string[]
+}
+
+/** Whether a path is in one of the directories when links above it are resolved. */
+export function isInReach(path: string, writable: Writable): boolean {
+  return realParent(path, writable) !== undefined
+}
+
+/** Renames a file, a link or a directory. Returns the new name; undefined when it is out of reach. Throws the system error. */
+export function renameAside(path: string, writable: Writable): string | undefined {
+  return inParent(path, writable, (entry) => {
+    const aside = unusedName(`${entry}.from-sandbox`)
+    renameSync(entry, aside)
+    return basename(aside)
+  })
+}
+
+/** Creates a link. */
+export function restoreLink(path: string, target: string, writable: Writable): void {
+  inParent(path, writable, (entry) => {
+    symlinkSync(target, entry)
+  })
+}
+
+/** Replaces the text of a file. A link that took its name is renamed. Returns false when it is out of reach. */
+export function replaceFile(
+  path: string,
+  text: string | Uint8Array,
+  { writable, mode }: { readonly writable: Writable; readonly mode?: number },
+): boolean {
+  const replaced = inParent(path, writable, (entry) => {
+    if (lstatSync(entry, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      renameSync(entry, unusedName(`${entry}.from-sandbox`))
+    writeFileAtomic(entry, text, { refuseLink: true, mode })
+    return true
+  })
+  return replaced === true
+}
+
+export function unusedName(path: string, number = 1): string {
+  const candidate = number === 1 ? path : `${path}-${number}`
+  return existsSync(candidate) ? unusedName(path, number + 1) : candidate
+}
+
+/** The outermost link among the directories above a path. */
+export function linkAbove(path: string, writable: Writable): string | undefined {
+  return directoriesAbove(path, writable).find(
+    (directory) => lstatSync(directory, { throwIfNoEntry: false })?.isSymbolicLink() === true,
+  )
+}
+
+/**
+ * Makes the directories above a path accessible to their owner. A command may have taken the permissions away, so that a check does not
+ * see what is in them.
+ */
+export function openDirectoriesAbove(
+  path: string,
+  { writable, sinceMs }: { readonly writable: Writable; readonly sinceMs: number },
+): void {
+  if (process.getuid?.() === 0) return
+  for (const directory of directoriesAbove(path, writable)) {
+    const facts = lstatSync(directory, { throwIfNoEntry: false })
+    if (facts?.isDirectory() !== true || !isClosedSince(facts, sinceMs)) continue
+    openDirectory(directory)
+  }
+}
+
+/** Read, write and search. */
+const OWNER = 0o700
+
+/** From the outermost writable one that contains the path. */
+function directoriesAbove(path: string, writable: Writable): readonly string[] {
+  const base = writable.directories
+    .filter((directory) => isWithin(path, directory))
+    .toSorted((one, other) => one.length - other.length)[0]
+  if (base === undefined) return []
+  const found: string[] = []
+  for (let directory = dirname(path); isWithin(directory, base); directory = dirname(directory)) {
+    found.unshift(directory)
+    if (dirname(directory) === directory) break
+  }
+  return found
+}
+
+function isWithin(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`)
+}
+
+function realParent(path: string, writable: Writable): string | undefined {
+  try {
+    const real = realpathSync.native(dirname(path))
+    const isIn = (directory: string): boolean => isWithin(real, directory)
+    return writable.directories.some(isIn) && !writable.except.some(isIn) ? real : undefined
+  } catch {
+    // It does not exist any more.
+    return undefined
+  }
+}
+
+/** Calls `work` with the path through an open descriptor of its directory, so that a process cannot exchange it in between. */
+function inParent<T>(path: string, writable: Writable, work: (entry: string) => T): T | undefined {
+  const real = realParent(path, writable)
+  if (real === undefined) return undefined
+  const parent = openVerified(real, "directory")
+  const entry = join(parent.path, basename(path))
+  try {
+    return work(entry)
+  } catch (error) {
+    const mode = parent.stats.mode & 0o7777
+    const isRefused = errorCode(error) === "EACCES" || errorCode(error) === "EPERM"
+    if (!isRefused || parent.stats.uid !== process.getuid?.()) throw error
+    // The directory is the user's own, and a command took the permission to write it away.
+    chmodSync(parent.path, mode | OWNER)
+    try {
+      return work(entry)
+    } finally {
+      chmodSync(parent.path, mode)
+    }
+  } finally {
+    parent.close()
+  }
+}

@@ -1,0 +1,54 @@
+import { readFileSync, statSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+
+import { executingSettings } from "./git-repositories.ts"
+
+/** How deep files with settings may include each other. */
+const MAX_DEPTH = 4
+
+/**
+ * Returns the files and directories of a project that the settings of its repository name: hooks, files with more settings, programs of
+ * filters, editors and so on. Git executes or obeys them, wherever they are. Some of them may not exist.
+ */
+export function namedBySettings(directory: string, config: string, depth = MAX_DEPTH): readonly string[] {
+  if (depth === 0) return []
+  const isInside = (path: string): boolean =>
+    path.startsWith(`${directory}/`) && !path.startsWith(`${directory}/.git/`) && path !== `${directory}/.git`
+  return executingSettings(textOf(config)).flatMap(({ key, value }) => {
+    if (NAMES_NO_FILE.test(key)) return []
+    if (key === "core.hookspath") return [resolve(directory, value)].filter(isInside)
+    if (/^include(?:if)?\.path$/u.test(key)) {
+      const included = resolve(dirname(config), value)
+      return [...[included].filter(isInside), ...namedBySettings(directory, included, depth - 1)]
+    }
+    return programWords(value)
+      .filter((word) => word.includes("/") || isFile(resolve(directory, word)))
+      .map((word) => resolve(directory, word))
+      .filter((path) => isInside(path) && !isDirectory(path))
+  })
+}
+
+/** These name hosts, or the directory that git works in. */
+const NAMES_NO_FILE = /^(?:protocol|url|https?|extensions|remote)\.|^core\.worktree$/u
+
+/** Git passes the value to a shell, at the top of the working tree. */
+function programWords(value: string): readonly string[] {
+  return value.split(/[\s;|&<>()"'`!]+/u).filter((word) => word !== "" && !word.startsWith("-"))
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    // There is none, or it cannot be read.
+    return ""
+  }
+}

@@ -1,0 +1,23 @@
+import type { NameSource, ShellWord } from "./understood-command.ts"
+
+/** Names of which the line says nothing. */
+export const HIDDEN_NAMES: NameSource = { files: [], isHidden: true }
+
+/** Both sources at once. */
+export function joinNames(one: NameSource | undefined, other: NameSource | undefined): NameSource | undefined {
+  if (one === undefined || other === undefined || one === other) return one ?? other
+  const files = [...new Set([...one.files, ...other.files])]
+  return {
+    files: files.slice(0, MOST_FILES),
+    isHidden: one.isHidden || other.isHidden || files.length > MOST_FILES,
+  }
+}
+
+const MOST_FILES = 20
+
+/** The sources of several words. */
+export function wordNames(words: readonly ShellWord[]): NameSource | undefined {
+  let names: NameSource | undefined
+  for (const word of words) names = joinNames(names, word.names)
+  return names
+}
