@@ -78,7 +78,9 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
   }
   const noteForModel = (): string | undefined =>
     undone.length === 0 ? undefined : `${undone.splice(0).join("\n")}\n${HOW_TO_CREATE}`
+  let findings = 0
   const keep = (texts: readonly string[]): void => {
+    findings += texts.length
     notices.add(texts)
     undone.push(...texts)
   }
@@ -124,6 +126,16 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
   const lastCheck = () => (last === undefined ? undefined : { check: last, searchedMs })
   const watched = new Set<string>()
   let watching: BackgroundCheck | undefined
+  /** bubblewrap exits a little earlier than the processes in the sandbox, which may still write. */
+  const checkUntilQuiet = async (check: BackgroundCheck): Promise<void> => {
+    const { signal } = new AbortController()
+    for (let round = 0; round < MAX_ROUNDS; round += 1) {
+      const before = findings
+      await clock.sleep(ROUND_MS, { signal })
+      await check.check()
+      if (findings === before) return
+    }
+  }
   const watchProcesses = (begin: () => BegunCheck): void => {
     for (const { id, state, isDetached } of processes.list(context.taskId)) {
       if (state.status !== "running" || isDetached || watched.has(id)) continue
@@ -131,8 +143,9 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
       watching ??= backgroundChecks.watch(root, begin)
       const current = watching
       const exited = processes.exited(id).then(async () => {
+        await checkUntilQuiet(current)
         watched.delete(id)
-        if (watched.size > 0) return await current.check()
+        if (watched.size > 0) return
         watching = undefined
         await current.end()
       })
@@ -271,6 +284,9 @@ async function rememberOpened(
 
 const HOW_TO_CREATE =
   "[Commands cannot create files that other programs execute or that agents follow. If the user wants one, write it with a file tool, which asks the user.]"
+
+const MAX_ROUNDS = 10
+const ROUND_MS = 100
 
 /** What is not checked by then is checked by the next session. */
 const MAX_CLOSING_MS = 3000
