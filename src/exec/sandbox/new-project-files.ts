@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path"
 import { setImmediate as nextTick } from "node:timers/promises"
 
-import { undo } from "./executed-files.ts"
+import { undo } from "./planted-files.ts"
 import type { ExecutedFilesOptions } from "./executed-files.ts"
 import type { ProjectSearch } from "./project-index.ts"
 import { existingFiles, factsOf, isChangedSince, isInstruction } from "./project-protection.ts"

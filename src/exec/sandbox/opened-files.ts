@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from "node:path"
 
 import { replaceFile, unusedName } from "./contained-changes.ts"
 import type { Writable } from "./contained-changes.ts"
-import { addedKeys, undo } from "./executed-files.ts"
+import { addedKeys, undo } from "./planted-files.ts"
 import { noticeText } from "./notice-text.ts"
 
 export interface OpenedFilesOptions {

@@ -1,4 +1,4 @@
-import { checkHooks, checkNewRepositories } from "./executed-files.ts"
+import { checkHooks, checkNewRepositories } from "./new-repositories.ts"
 import type { ExecutedFiles, ExecutedFilesOptions } from "./executed-files.ts"
 import { isNearRoot } from "./git-repositories.ts"
 import { recordExecutedFiles } from "./interrupted-checks.ts"

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+import { renameAside, replaceFile } from "./contained-changes.ts"
+import type { Writable } from "./contained-changes.ts"
+import { plainSettings } from "./git-repositories.ts"
+
+export function hostileRepository(config: string, keys: readonly string[], writable: Writable): string {
+  const what = `A command created the git repository in ${dirname(config)} with entries or hooks with which git starts programs (${keys.join(", ")}).`
+  const renamed = neutralise(config, keys, writable)
+  return renamed.length === 0
+    ? `${what} Check ${config} before you use git there.`
+    : `${what} Hermes renamed ${renamed.join(" and ")}; check the content and rename it back if you want it.`
+}
+
+/**
+ * Renames what git would execute. The repositories of submodules and worktrees belong to another one, and git would not find their files
+ * without the other settings.
+ */
+function neutralise(config: string, keys: readonly string[], writable: Writable): readonly string[] {
+  const directory = dirname(config)
+  const isPart = /\/\.git\/(?:modules|worktrees)\//u.test(`${directory}/`)
+  const harmless = isPart
+    ? ["hooks", "extensions.worktreeconfig", "core.worktree"]
+    : ["hooks", "extensions.worktreeconfig"]
+  const text = isPart ? textOf(config) : undefined
+  const names = [
+    ...(keys.includes("hooks") ? ["hooks"] : []),
+    ...(keys.some((key) => !harmless.includes(key)) ? [basename(config)] : []),
+  ]
+  return names.flatMap((name) => {
+    const path = join(directory, name)
+    try {
+      const aside = renameAside(path, writable)
+      if (aside === undefined) return []
+      if (path === config && text !== undefined) replaceFile(config, plainSettings(text), { writable, mode: 0o644 })
+      return [`${path} to ${aside}`]
+    } catch {
+      // The message asks the user to check it.
+      return []
+    }
+  })
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8")
+  } catch {
+    // It is gone, or cannot be read.
+    return ""
+  }
+}

@@ -1,0 +1,118 @@
+import { lstatSync, readdirSync } from "node:fs"
+import { basename, dirname, join } from "node:path"
+
+import { errorMessage } from "../../base/system-error.ts"
+import { renameAside, replaceFile, restoreLink, unusedName } from "./contained-changes.ts"
+import type { Writable } from "./contained-changes.ts"
+import type { FileState } from "./file-state.ts"
+import { isGitConfig, isRebase } from "./file-state.ts"
+import { executingKeys, executingSteps, hasHooks } from "./git-repositories.ts"
+import { hostileRepository } from "./hostile-repository.ts"
+import { isInstruction } from "./project-protection.ts"
+
+/** Restores a file that was changed through another of its names. What was written is kept beside it. */
+export function restoreLinked(
+  path: string,
+  {
+    before,
+    now,
+    writable,
+  }: { readonly before: FileState | undefined; readonly now: FileState; readonly writable: Writable },
+): string | undefined {
+  const { linked } = before ?? {}
+  if (linked === undefined || now.linked === undefined || now.linked.bytes.equals(linked.bytes)) return undefined
+  const aside = unusedName(`${path}.from-sandbox`)
+  if (!replaceFile(aside, now.linked.bytes, { mode: 0o600, writable })) return undefined
+  replaceFile(path, linked.bytes, { mode: linked.mode, writable })
+  return `While a command ran, ${path}, which other programs execute or obey, was changed through another name of the same file. Hermes restored it and kept the new text as ${basename(aside)}.`
+}
+
+const MAX_ENTRIES = 500
+
+/**
+ * Renames a new file with several names, also one in a new directory: once it is protected, a command could still change it through its
+ * other name. Renaming is safe even if a process exchanges directories at the same moment, in contrast to writing a copy.
+ */
+export function renameLinked(path: string, writable: Writable): readonly string[] {
+  const pending = [path]
+  const texts: string[] = []
+  for (let count = 0; count < MAX_ENTRIES; count += 1) {
+    const next = pending.pop()
+    if (next === undefined) break
+    const facts = lstatSync(next, { throwIfNoEntry: false })
+    if (facts?.isDirectory() === true) pending.push(...readdirSync(next).map((name) => join(next, name)))
+    if (facts?.isFile() !== true || facts.nlink < 2 || next.includes(".from-sandbox")) continue
+    const aside = renameAside(next, writable)
+    if (aside === undefined) continue
+    texts.push(
+      `A command created ${next}, which other programs execute or obey, as a second name of another file. Hermes renamed it to ${aside}.`,
+    )
+  }
+  return texts
+}
+
+/** Renames what appeared, so that nothing executes it and nothing is lost, and puts a link back. A file that was changed from outside stays. */
+export function undo(path: string, before: FileState | undefined, writable: Writable): string | undefined {
+  if (before !== undefined && before.target === undefined) return undefined
+  let aside: string | undefined
+  try {
+    aside = renameAside(path, writable)
+    if (aside === undefined) return undefined
+    if (before?.target !== undefined) restoreLink(path, before.target, writable)
+  } catch (error) {
+    return `While a command ran, ${path} appeared, ${effectOf(path)}, and Hermes could not rename it: ${errorMessage(error)}. Check it.`
+  }
+  return `While a command ran, ${path} appeared, ${effectOf(path)}. Hermes renamed it to ${aside}; rename it back if you want it.`
+}
+
+function effectOf(path: string): string {
+  return isInstruction(path) ? "whose text agents follow in later sessions" : "which other programs execute"
+}
+
+/** A git configuration that got new programs is restored; of other files the user is informed when they are new. */
+export function judge(
+  path: string,
+  before: FileState | undefined,
+  { now, writable }: { readonly now: FileState; readonly writable: Writable },
+): string | undefined {
+  if (isRebase(path)) return judgeRebase(path, before, { now, writable })
+  // Another directory took its name, together with the one around it.
+  if (basename(path) === "hooks" && before?.target === undefined && hasHooks(join(dirname(path), "config")))
+    return undo(path, undefined, writable)
+  if (!isGitConfig(path)) {
+    return before === undefined || before.target !== undefined
+      ? `While a command ran, ${path} appeared, which other programs execute or obey. Check it before you use it.`
+      : undefined
+  }
+  const added = addedKeys(before?.config ?? "", now.config ?? "")
+  if (added.length === 0) return undefined
+  if (before?.config === undefined) return hostileRepository(path, added, writable)
+  replaceFile(path, before.config, { writable })
+  return `While a command ran, ${path} got entries with which git starts programs (${added.join(", ")}). Hermes restored the file.`
+}
+
+/** New steps that run commands become comments: the user would run them outside the sandbox by continuing the rebase. */
+function judgeRebase(
+  path: string,
+  before: FileState | undefined,
+  { now, writable }: { readonly now: FileState; readonly writable: Writable },
+): string | undefined {
+  // Git creates no such link, and follows one.
+  if (now.target !== undefined && before?.target === undefined) return undo(path, undefined, writable)
+  const known = executingSteps(before?.config ?? "")
+  const text = now.config ?? ""
+  const added = executingSteps(text).filter((step) => !known.includes(step))
+  if (added.length === 0) return undefined
+  const lines = text.split("\n").map((line) => (added.includes(line.replace(/\r$/u, "")) ? `# ${line}` : line))
+  replaceFile(path, lines.join("\n"), { writable })
+  return `While a command ran, the rebase in ${dirname(path)} got steps that run commands (${added.join("; ")}). Hermes turned them into comments; check them before you continue the rebase.`
+}
+
+export function addedKeys(before: string, now: string): readonly string[] {
+  const left = [...executingKeys(before)]
+  return executingKeys(now).filter((key) => {
+    const index = left.indexOf(key)
+    if (index >= 0) left.splice(index, 1)
+    return index < 0
+  })
+}
