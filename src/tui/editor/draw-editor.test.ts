@@ -1,4 +1,4 @@
-import { expect, test } from "vitest"
+import { expect, test, vi } from "vitest"
 
 import { openEditor, testImage } from "../../../test/fixtures/tui/editor-harness.ts"
 import { colorTheme, readable } from "../../../test/fixtures/tui/themes.ts"
@@ -48,6 +48,21 @@ test("a long hint is shown as a whole on a small screen, and cut where there is 
   const rows = harness.draw(40, 8).slice(1)
   expect([rows.length, rows.join(" ")]).toEqual([3, text])
   expect(harness.draw(40, 4).slice(1)).toEqual(["The pasted text could not be saved in …"])
+})
+
+test("a hint that expires is removed from the screen without a key", () => {
+  vi.useFakeTimers()
+  try {
+    const changed = vi.fn()
+    const { editor } = openEditor({ changed })
+    editor.hint("Press Ctrl+C again to leave.", 2000)
+    vi.advanceTimersByTime(1999)
+    expect(changed).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1)
+    expect(changed).toHaveBeenCalledOnce()
+  } finally {
+    vi.useRealTimers()
+  }
 })
 
 test("a tall draft scrolls only as far as needed", () => {

@@ -202,6 +202,7 @@ class InputEditor implements Editor {
 
   hint(text: string, forMs = Number.POSITIVE_INFINITY): void {
     this.#hint = { text, until: this.#options.now() + forMs }
+    if (Number.isFinite(forMs)) setTimeout(() => this.#options.changed(), forMs).unref()
   }
 
   configure(changes: Partial<EditorOptions>): void {
