@@ -29,7 +29,7 @@ export async function checkOrigins(decision: Decision, call: OriginCheck, sessio
   const sinks = callSinks(content, (fileName) => written?.hostsWrittenTo(fileName) ?? [])
   const reasons = sinks.length === 0 ? [] : await reasonsFor(sinks, judged, { ...session, origins })
   if (reasons.length === 0) return decision
-  const reason = `text from outside may have led to it: ${reasons.join("; ")}`
+  const reason = `text from outside may have led to it (${reasons.join("; ")})`
   if (decision.kind === "allow")
     return { kind: "ask", layer: "provenance", rule: "text from outside", reason, reasons, keys: [], fresh: true }
   const { classifier: _classifier, ...asked } = decision
