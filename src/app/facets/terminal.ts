@@ -39,11 +39,18 @@ function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefi
     const found = await probeSandbox({ path: environment.get("PATH") ?? "", signal: AbortSignal.timeout(PROBE_MS) })
     return found.ok
   })
+  /** The user sees only the error of the command. Each kind is explained once. */
+  const explained = new Set<string>()
+  const explain = (forUser: string): void => {
+    if (!explained.has(forUser)) services.commandNotices.add([forUser])
+    explained.add(forUser)
+  }
   const notes = [
-    { sign: PROTECTED, text: PROTECTED_NOTE },
-    { sign: SOCKET_REFUSED, text: SOCKET_NOTE },
+    { sign: PROTECTED, text: PROTECTED_NOTE, forUser: PROTECTED_EXPLANATION },
+    { sign: SOCKET_REFUSED, text: SOCKET_NOTE, forUser: SOCKET_EXPLANATION },
     {
       sign: WRITE_DENIED,
+      forUser: `The sandbox lets commands write only to ${writable} and the caches of package managers. To add a directory: hermes config set terminal.sandbox_write '["DIRECTORY"]'`,
       text:
         `[Commands run in a sandbox and may write only to ${writable} and the caches of package managers. Work there, or ask the user ` +
         "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off.]",
@@ -52,14 +59,22 @@ function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefi
   return async ({ entry, error = "" }) => {
     if (entry?.provenance !== "command") return undefined
     const isOffline = config.get("terminal.sandbox_network") === false && NO_NETWORK.test(error)
-    const note = isOffline ? OFFLINE_NOTE : notes.find(({ sign }) => sign.test(error))?.text
-    return note !== undefined && (await hasSandbox()) ? note : undefined
+    const note = isOffline ? OFFLINE : notes.find(({ sign }) => sign.test(error))
+    if (note === undefined || !(await hasSandbox())) return undefined
+    explain(note.forUser)
+    return note.text
   }
 }
 
-const OFFLINE_NOTE =
-  "[Commands run in a sandbox without network. If the network is needed, ask the user to set terminal.sandbox_network to true.]"
+const OFFLINE = {
+  text: "[Commands run in a sandbox without network. If the network is needed, ask the user to set terminal.sandbox_network to true.]",
+  forUser: "The sandbox has no network. To allow it: hermes config set terminal.sandbox_network true",
+}
 const SOCKET_NOTE =
   "[Commands run in a sandbox that refuses Unix sockets. If one is needed, ask the user to add its path to terminal.sandbox_sockets.]"
 const PROTECTED_NOTE =
   "[In the sandbox, commands cannot change or move what git, shells and editors execute, such as .git/config and hooks. If that is needed, ask the user to run the command.]"
+const SOCKET_EXPLANATION =
+  "The sandbox refuses Unix sockets. To allow one: hermes config set terminal.sandbox_sockets '[\"PATH\"]'"
+const PROTECTED_EXPLANATION =
+  "The sandbox keeps commands from changing what git, shells and editors execute, such as .git/config and hooks. Run the command yourself if you want the change: type ! and the command."

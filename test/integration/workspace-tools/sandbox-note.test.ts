@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { createCliHome } from "../../support/cli-home.ts"
-import { says } from "../../support/model-server/turn.ts"
+import { callsTool, says } from "../../support/model-server/turn.ts"
 import { assembleApp, runToEnd } from "../assembled-app.ts"
 import type { AssembledApp } from "../assembled-app.ts"
 import { openToolSession, QUIET } from "./tool-session.ts"
@@ -35,6 +35,20 @@ test.skipIf(missing)(
     // No note for a command that only prints the message, or that fails for another reason.
     expect((await tools.call("terminal", { command: "echo Read-only file system" })).notes).toBe("")
     expect((await tools.call("terminal", { command: "cat nothing-there" })).notes).toBe("")
+  },
+)
+
+test.skipIf(missing)(
+  titleWithReason("the user is told once what the sandbox refused and how to change it", reason),
+  async () => {
+    const blocked = callsTool("terminal", { command: `mkdir ${OUTSIDE}` })
+    await using app = await assembleApp([blocked, blocked, says("Done.")], { config: QUIET })
+    const { events, end } = await runToEnd(await app.open(), "go")
+    const shown = [
+      ...events.flatMap((event) => (event.type === "status" ? [event.text] : [])),
+      ...(end.result.notes ?? []),
+    ].filter((text) => text.includes("hermes config set terminal.sandbox_write"))
+    expect(shown).toEqual([expect.stringMatching(/^The sandbox lets commands write only to /u)])
   },
 )
 
