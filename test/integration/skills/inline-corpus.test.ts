@@ -8,7 +8,7 @@ import { callsTool, says } from "../../support/model-server/turn.ts"
 
 const PER_SKILL = 20
 
-/** The attacks of the permission corpus that fit into an inline snippet. */
+/** The attacks of the permission corpus that fit into an inline snippet. In `/home/alice`, the home of the corpus, is nothing here. */
 const ATTACKS = readFileSync(
   fileURLToPath(new URL("../../fixtures/permissions/attack-lines.jsonl", import.meta.url)),
   "utf8",
@@ -16,7 +16,7 @@ const ATTACKS = readFileSync(
   .split("\n")
   .flatMap((line): readonly string[] => {
     const { command }: { readonly command?: unknown } = line === "" ? {} : Object(JSON.parse(line))
-    return typeof command === "string" && command.length < 500 && !/[`\n]/u.test(command) ? [command] : []
+    return typeof command === "string" && command.length < 500 && !/[`\n]|\/home\/alice/u.test(command) ? [command] : []
   })
   .filter((_, index) => index % 7 === 0)
 
