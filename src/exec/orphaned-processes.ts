@@ -14,18 +14,21 @@ export interface OrphanSearch {
   readonly directories: readonly string[]
   /** Process groups that are ended with the session. */
   readonly groups: readonly number[]
+  /** The ids of processes that are older than all commands. */
+  readonly older: ReadonlySet<string>
 }
 
 /**
  * Finds processes that have left their command: they started while one ran, init has adopted them, they are in the control group of Hermes, and they have
  * the variables of Hermes or work in one of the directories. A process that removes all of these traces is not found. Empty on a system without /proc.
  */
-export function findOrphans({ ran, directories, groups }: OrphanSearch): readonly OrphanedProcess[] {
+export function findOrphans({ ran, directories, groups, older }: OrphanSearch): readonly OrphanedProcess[] {
   const own = readFacts("self")
   const controlGroup = textOf("/proc/self/cgroup")
   const user = process.getuid?.()
   if (own === undefined || ran.length === 0) return []
   return processIds().flatMap((pid) => {
+    if (older.has(pid)) return []
     const facts = readFacts(pid)
     if (facts === undefined || facts.state === "Z" || groups.includes(facts.group)) return []
     // The cheapest test comes first: most processes are older.

@@ -1,9 +1,14 @@
+import { readdirSync } from "node:fs"
+
 import { realPath } from "../../base/real-path.ts"
 import { hasUser } from "../services/command-notices.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 
 /** How many commands are remembered; a process of an earlier one was reported after its turn. */
 const MAX_COMMANDS = 200
+
+/** The processes that ran before the first command of this process. They need not be looked at after each turn. */
+let older: ReadonlySet<string> | undefined
 
 /** Reports processes that commands without a sandbox left behind, which no command ends any more. */
 export function orphanedProcessesFacet({ workspace, services, options }: FacetContext): AppFacet | undefined {
@@ -17,7 +22,7 @@ export function orphanedProcessesFacet({ workspace, services, options }: FacetCo
     const { findOrphans } = await import("../../exec/orphaned-processes.ts")
     const now = [...running].map((fromMs) => ({ fromMs, toMs: Date.now() }))
     const groups = workspace.processGroups?.() ?? []
-    const found = findOrphans({ ran: [...ran, ...now], directories: [root], groups }).filter(
+    const found = findOrphans({ ran: [...ran, ...now], directories: [root], groups, older: older ?? new Set() }).filter(
       ({ pid }) => !reported.has(pid),
     )
     for (const { pid } of found) reported.add(pid)
@@ -34,6 +39,7 @@ export function orphanedProcessesFacet({ workspace, services, options }: FacetCo
       // A sandbox ends all of its processes.
       if (call.access !== "exec" || (await workspace.isSandboxed?.()) === true) return undefined
       isTurnChecked = false
+      older ??= runningProcesses()
       const fromMs = Date.now()
       running.add(fromMs)
       return () => {
@@ -54,5 +60,14 @@ export function orphanedProcessesFacet({ workspace, services, options }: FacetCo
     close: async () => {
       if (!isTurnChecked) await report()
     },
+  }
+}
+
+function runningProcesses(): ReadonlySet<string> {
+  try {
+    return new Set(readdirSync("/proc"))
+  } catch {
+    // This system has no /proc.
+    return new Set()
   }
 }

@@ -50,7 +50,7 @@ function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefi
     { sign: SOCKET_REFUSED, text: SOCKET_NOTE, forUser: SOCKET_EXPLANATION },
     {
       sign: WRITE_DENIED,
-      forUser: `The sandbox lets commands write only to ${writable} and the caches of package managers. To add a directory: hermes config set terminal.sandbox_write '["DIRECTORY"]'`,
+      forUser: `The sandbox lets commands write only to ${writable} and the caches of package managers. Add a directory with \`hermes config set terminal.sandbox_write '["DIRECTORY"]'\`.`,
       text:
         `[Commands run in a sandbox and may write only to ${writable} and the caches of package managers. Work there, or ask the user ` +
         "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off.]",
@@ -68,13 +68,13 @@ function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefi
 
 const OFFLINE = {
   text: "[Commands run in a sandbox without network. If the network is needed, ask the user to set terminal.sandbox_network to true.]",
-  forUser: "The sandbox has no network. To allow it: hermes config set terminal.sandbox_network true",
+  forUser: "The sandbox has no network. Allow it with `hermes config set terminal.sandbox_network true`.",
 }
 const SOCKET_NOTE =
   "[Commands run in a sandbox that refuses Unix sockets. If one is needed, ask the user to add its path to terminal.sandbox_sockets.]"
 const PROTECTED_NOTE =
   "[In the sandbox, commands cannot change or move what git, shells and editors execute, such as .git/config and hooks. If that is needed, ask the user to run the command.]"
 const SOCKET_EXPLANATION =
-  "The sandbox refuses Unix sockets. To allow one: hermes config set terminal.sandbox_sockets '[\"PATH\"]'"
+  "The sandbox refuses Unix sockets. Allow one with `hermes config set terminal.sandbox_sockets '[\"PATH\"]'`."
 const PROTECTED_EXPLANATION =
   "The sandbox keeps commands from changing what git, shells and editors execute, such as .git/config and hooks. Run the command yourself if you want the change: type ! and the command."
