@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url"
 
+import { LAUNCHER_FLAGS } from "../support/process-driver.ts"
 import { temporaryHome } from "../support/temporary-home.ts"
 import { startCommandModel } from "./command-model.ts"
 import type { ManySessionsResult } from "./many-sessions-app.ts"
@@ -24,7 +25,7 @@ async function measure(sandbox: "auto" | "off"): Promise<ManySessionsResult> {
   })
   const program = fileURLToPath(new URL("./many-sessions-app.ts", import.meta.url))
   const { stdout } = await timeCommand({
-    argv: [process.execPath, program, String(SESSIONS), String(CONCURRENT)],
+    argv: [process.execPath, ...LAUNCHER_FLAGS, program, String(SESSIONS), String(CONCURRENT)],
     env: home.env,
     cwd: home.workdir,
   })

@@ -1,53 +1,28 @@
-/** The time of a permission decision: understanding a command, classifying it and comparing it with 500 rules. */
-import { decide } from "../../src/policy/decide.ts"
-import { commandCall, pathCall, rule, rulesWith } from "../fixtures/policy/policy-call.ts"
-import type { Measurement, Row } from "./measurement.ts"
+import { fileURLToPath } from "node:url"
 
-const COMMANDS = [
-  "ls -la",
-  "git status && git diff --stat",
-  "npm test -- --run src/policy",
-  "cd packages/app && npm run build 2>&1 | tail -20",
-  'for f in src/*.ts; do echo "$f"; done',
-  "find . -name '*.test.ts' -not -path './node_modules/*' | xargs grep -l describe",
-  "cat <<'EOF' > notes.txt\nfirst line\nsecond line\nEOF",
-  "docker compose up -d && sleep 2 && curl -s localhost:8080/health",
-  "python3 -c 'import json,sys; print(json.load(sys.stdin)[\"x\"])' < data.json",
-  "sudo -u postgres psql -c 'select 1'",
-  "bash -c 'set -e; make clean; make all' > build.log",
-  'git commit -m "$(cat message.txt)"',
-]
+import { LAUNCHER_FLAGS } from "../support/process-driver.ts"
+import { temporaryHome } from "../support/temporary-home.ts"
+import type { Measurement, Row } from "./measurement.ts"
+import type { DecisionTimes } from "./permission-decisions.ts"
+import { timeCommand } from "./rounds.ts"
+
 const RULES = 500
-const ROUNDS = 400
-const WARM_UP = 50
 
 const percentile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0
 
+/** In a process of its own, with the flags of the installed command: how V8 collects garbage decides about the slowest ones. */
 export const permissions: Measurement = {
   name: "permissions",
   run: async () => {
-    const rules = rulesWith("default", [
-      {
-        name: "home",
-        rules: Array.from({ length: RULES }, (_, index) => {
-          const decision = index % 3 === 0 ? "deny" : index % 3 === 1 ? "ask" : "allow"
-          return rule(index % 4 === 0 ? `file:write:area${index}/**` : `terminal:program${index} *`, decision)
-        }),
-      },
-    ])
-    const commandTimes: number[] = []
-    const fileTimes: number[] = []
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const line of COMMANDS) {
-        const started = performance.now()
-        decide(await commandCall(line), rules)
-        if (round >= WARM_UP) commandTimes.push(performance.now() - started)
-      }
-      const started = performance.now()
-      decide(pathCall("write_file", "/w/src/a/b.ts"), rules)
-      if (round >= WARM_UP) fileTimes.push(performance.now() - started)
-    }
+    await using home = await temporaryHome()
+    const program = fileURLToPath(new URL("./permission-decisions.ts", import.meta.url))
+    const { stdout } = await timeCommand({
+      argv: [process.execPath, ...LAUNCHER_FLAGS, program, String(RULES)],
+      env: home.env,
+      cwd: home.workdir,
+    })
+    const { commands, files } = JSON.parse(stdout) as DecisionTimes
     const row = (name: string, ours: number, atMost?: number): Row => ({
       name: `permissions: ${name}, ${RULES} rules`,
       unit: "µs",
@@ -55,9 +30,9 @@ export const permissions: Measurement = {
       ...(atMost === undefined ? {} : { target: { atMost } }),
     })
     return [
-      row("a command, median", percentile(commandTimes, 0.5)),
-      row("a command, p99", percentile(commandTimes, 0.99), 500),
-      row("a file, p99", percentile(fileTimes, 0.99), 500),
+      row("a command, median", percentile(commands, 0.5)),
+      row("a command, p99", percentile(commands, 0.99), 500),
+      row("a file, p99", percentile(files, 0.99), 500),
     ]
   },
 }

@@ -57,10 +57,13 @@ export function hermesCommand(): [string, string] {
   return [process.execPath, fileURLToPath(new URL("../../dist/hermes.js", import.meta.url))]
 }
 
-/** The built command with the flags of its first line, as `hermes` starts it. */
-export function installedCommand(): [string, string, string] {
+/** With these flags the first line of the built command starts Node. */
+export const LAUNCHER_FLAGS = ["--max-semi-space-size=4", "--v8-pool-size=1"] as const
+
+/** The built command as `hermes` starts it. */
+export function installedCommand(): [string, ...string[]] {
   const [node, script] = hermesCommand()
-  return [node, "--max-semi-space-size=4", script]
+  return [node, ...LAUNCHER_FLAGS, script]
 }
 
 /** Runs a command and waits for its exit. */

@@ -1,5 +1,6 @@
-import { readdirSync } from "node:fs"
 import { join } from "node:path"
+
+import { namesIn } from "./directory-names.ts"
 
 /** Replaces names with `*` by what exists in the home. `*` stands for a part of one component. */
 export function expandNames(home: string, names: readonly string[]): readonly string[] {
@@ -10,16 +11,7 @@ function matching(home: string, below: string, [first, ...rest]: readonly string
   if (first === undefined) return [below]
   if (!first.includes("*")) return matching(home, join(below, first), rest)
   const [start = "", end = ""] = first.split("*")
-  return entries(join(home, below))
+  return namesIn(join(home, below))
     .filter((name) => name.startsWith(start) && name.endsWith(end) && name.length >= start.length + end.length)
     .flatMap((name) => matching(home, join(below, name), rest))
-}
-
-function entries(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    // It does not exist, or cannot be read.
-    return []
-  }
 }

@@ -1,5 +1,3 @@
-import { readdirSync } from "node:fs"
-import type { Dirent } from "node:fs"
 import { join } from "node:path"
 
 import {
@@ -9,6 +7,7 @@ import {
   HERMES_PROTECTED,
   HERMES_SECRETS,
 } from "../../config/protected-paths.ts"
+import { namesIn } from "./directory-names.ts"
 import { expandNames } from "./expand-names.ts"
 import { VISIBLE_DOTFILES, VISIBLE_IN_DOTFILES, VISIBLE_IN_LIBRARY, VISIBLE_LIBRARIES } from "./visible-dotfiles.ts"
 
@@ -33,7 +32,7 @@ export function hiddenPaths(
   const secretsBelow = homes.flatMap((home) =>
     SECRETS.filter((name) => name.includes("/")).map((name) => join(home, name)),
   )
-  const inHome = entries(userHome).map(({ name }) => name)
+  const inHome = namesIn(userHome)
   const names = new Set(inHome)
   const account = VISIBLE_CREDENTIALS.filter((name) => names.has(topOf(name)))
   const isHidden = (name: string): boolean => (name.startsWith(".") ? !VISIBLE_DOTFILES.has(name) : BACKUP.test(name))
@@ -57,9 +56,9 @@ export function hiddenPaths(
 
 /** On macOS, applications keep their data, logins and keychains there. */
 function hiddenInLibrary(userHome: string): readonly string[] {
-  return entries(join(userHome, "Library"))
-    .filter(({ name }) => !VISIBLE_LIBRARIES.has(name))
-    .map(({ name }) => join("Library", name))
+  return namesIn(join(userHome, "Library"))
+    .filter((name) => !VISIBLE_LIBRARIES.has(name))
+    .map((name) => join("Library", name))
 }
 
 /** `hermes backup` writes to the home by default, and a backup contains keys. */
@@ -105,15 +104,6 @@ const SHOWN = [
 
 function shownIn(home: string): readonly string[] {
   return SHOWN.map((name) => join(home, name))
-}
-
-function entries(directory: string): readonly Dirent[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-  } catch {
-    // It does not exist, or cannot be read.
-    return []
-  }
 }
 
 /** Terminal multiplexers and editors run commands from their sockets outside the sandbox, and the sockets are in the writable /tmp. */

@@ -1,5 +1,8 @@
-import { readdirSync, statSync } from "node:fs"
+import { statSync } from "node:fs"
 import { basename, dirname } from "node:path"
+
+import { comparable, readDirectoryNames, rememberedNames } from "./directory-names.ts"
+import type { DirectoryNames } from "./directory-names.ts"
 
 /** So many look-ups take as long as finding out that the directory does not exist, and as reading a small one. */
 const LOOKUPS_BEFORE_CHECK = 2
@@ -14,8 +17,8 @@ const MAX_DIRECTORY_BYTES = 8 * 1024
  */
 export interface NameLookup {
   (path: string): boolean
-  /** The names in a directory as they are written, by what they are compared with. Undefined when there are many, or they cannot be read. */
-  namesIn(directory: string): ReadonlyMap<string, string> | undefined
+  /** The names in a directory as they are compared. Undefined when there are many, or they cannot be read. */
+  namesIn(directory: string): ReadonlySet<string> | undefined
   /** The names in a directory with an ending. */
   endingWith(directory: string, ending: string): readonly string[]
 }
@@ -23,32 +26,33 @@ export interface NameLookup {
 export function createNameLookup(): NameLookup {
   const directories = new Map<string, LookedUpDirectory>()
   const knownOf = (directory: string): LookedUpDirectory => {
-    const known = directories.get(directory) ?? { lookups: 0, bytes: 0 }
-    directories.set(directory, known)
-    return known
+    const known = directories.get(directory)
+    if (known !== undefined) return known
+    const added: LookedUpDirectory = { lookups: 0, bytes: 0, names: rememberedNames(directory) }
+    directories.set(directory, added)
+    return added
   }
   const mayExist = (path: string): boolean => {
     const directory = dirname(path)
     const known = knownOf(directory)
     known.lookups += 1
-    if (known.lookups === LOOKUPS_BEFORE_CHECK) measure(directory, known)
-    if (known.lookups === LOOKUPS_BEFORE_READING) readSmall(directory, known)
-    return known.names === undefined || known.names.has(comparable(basename(path)))
+    if (known.names === undefined && known.lookups === LOOKUPS_BEFORE_CHECK) measure(directory, known)
+    if (known.names === undefined && known.lookups === LOOKUPS_BEFORE_READING) readSmall(directory, known)
+    return known.names === undefined || known.names.comparable.has(comparable(basename(path)))
   }
-  const namesIn = (directory: string): ReadonlyMap<string, string> | undefined => {
+  const namesIn = (directory: string): ReadonlySet<string> | undefined => {
     const known = knownOf(directory)
     if (known.names === undefined && known.lookups < LOOKUPS_BEFORE_READING) {
       known.lookups = LOOKUPS_BEFORE_READING
       measure(directory, known)
       readSmall(directory, known)
     }
-    return known.names
+    return known.names?.comparable
   }
   const endingWith = (directory: string, ending: string): readonly string[] => {
     const known = knownOf(directory)
-    known.names ??= readNames(directory)
-    if (known.names === undefined) return []
-    return Array.from(known.names).flatMap(([compared, name]) => (compared.endsWith(ending) ? name : []))
+    known.names ??= readDirectoryNames(directory)
+    return known.names?.written.filter((name) => comparable(name).endsWith(ending)) ?? []
   }
   return Object.assign(mayExist, { namesIn, endingWith })
 }
@@ -57,17 +61,17 @@ interface LookedUpDirectory {
   lookups: number
   /** Undefined when it does not exist. */
   bytes: number | undefined
-  /** As they are written, by what they are compared with. Undefined while they are not known. */
-  names?: ReadonlyMap<string, string> | undefined
+  /** Undefined while they are not known. */
+  names: DirectoryNames | undefined
 }
 
 function measure(directory: string, known: LookedUpDirectory): void {
   known.bytes = sizeOf(directory)
-  if (known.bytes === undefined) known.names ??= new Map()
+  if (known.bytes === undefined) known.names ??= NO_NAMES
 }
 
 function readSmall(directory: string, known: LookedUpDirectory): void {
-  if ((known.bytes ?? 0) <= MAX_DIRECTORY_BYTES) known.names ??= readNames(directory)
+  if ((known.bytes ?? 0) <= MAX_DIRECTORY_BYTES) known.names ??= readDirectoryNames(directory)
 }
 
 function sizeOf(directory: string): number | undefined {
@@ -79,18 +83,4 @@ function sizeOf(directory: string): number | undefined {
   }
 }
 
-function readNames(directory: string): ReadonlyMap<string, string> | undefined {
-  try {
-    return new Map(readdirSync(directory).map((name) => [comparable(name), name]))
-  } catch {
-    // It has been removed meanwhile, or cannot be read.
-    return undefined
-  }
-}
-
-/** Some file systems find a file under a name with other letters too. */
-export function comparable(name: string): string {
-  return (ASCII.test(name) ? name : name.normalize("NFKC")).toLowerCase()
-}
-
-const ASCII = /^\p{ASCII}*$/u
+const NO_NAMES: DirectoryNames = { written: [], comparable: new Set() }

@@ -1,4 +1,4 @@
-import { comparable } from "./name-lookup.ts"
+import { comparable } from "./directory-names.ts"
 import type { NameLookup } from "./name-lookup.ts"
 
 /** Names below a directory that start with the same directory or file, so that most of them need no look-up of their own. */
