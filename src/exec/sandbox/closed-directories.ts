@@ -2,9 +2,7 @@ import { chmodSync } from "node:fs"
 import type { Stats } from "node:fs"
 
 import { openVerified } from "../local/verified-path.ts"
-
-/** Time stamps of files come from a clock that advances with the ticks of the kernel. */
-export const CLOCK_TICK_MS = 20
+import { CLOCK_TICK_MS } from "./time-of-change.ts"
 
 const READ_AND_SEARCH = 0o500
 const READ_WRITE_AND_SEARCH = 0o700

@@ -5,7 +5,7 @@ import { setTimeout } from "node:timers/promises"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { CLOCK_TICK_MS } from "./closed-directories.ts"
+import { CLOCK_TICK_MS } from "./time-of-change.ts"
 import { namesIn, readDirectoryNames, rememberedNames } from "./directory-names.ts"
 
 /** Until the times of its files are old enough to tell a later change. */

@@ -1,13 +1,12 @@
 import { readdirSync, statSync } from "node:fs"
-import type { BigIntStats } from "node:fs"
+import type { Stats } from "node:fs"
 
-import { CLOCK_TICK_MS } from "./closed-directories.ts"
+import { showsNextChange } from "./time-of-change.ts"
 
 /** The directories around a project and a home that every command looks up. */
 const MAX_DIRECTORIES = 128
 /** Larger ones would take too much memory. */
 const MAX_NAMES = 2000
-const NANOSECONDS_PER_MILLISECOND = 1_000_000n
 
 export interface DirectoryNames {
   /** As they are written. */
@@ -40,7 +39,7 @@ export function readDirectoryNames(directory: string): DirectoryNames | undefine
   const facts = factsOf(directory)
   const names = facts === undefined ? undefined : read(directory)
   if (facts === undefined || names === undefined) return undefined
-  if (names.written.length <= MAX_NAMES && showsChanges(facts))
+  if (names.written.length <= MAX_NAMES && showsNextChange(facts.ctimeMs))
     remember(directory, { version: versionOf(facts), names })
   return names
 }
@@ -56,9 +55,9 @@ function remember(directory: string, entry: RememberedDirectory): void {
   for (const oldest of remembered.keys()) if (remembered.size > MAX_DIRECTORIES) remembered.delete(oldest)
 }
 
-function factsOf(directory: string): BigIntStats | undefined {
+function factsOf(directory: string): Stats | undefined {
   try {
-    return statSync(directory, { bigint: true, throwIfNoEntry: false })
+    return statSync(directory, { throwIfNoEntry: false })
   } catch {
     // A part of the path is a file, or not accessible.
     return undefined
@@ -76,17 +75,8 @@ function read(directory: string): DirectoryNames | undefined {
 }
 
 /** Every new, removed or renamed name changes the time of change, which no program can set. */
-function versionOf({ dev, ino, ctimeNs }: BigIntStats): string {
-  return `${dev}:${ino}:${ctimeNs}`
-}
-
-/**
- * Whether a later change would show. One in the same tick of the clock would not. File systems with coarse times have whole milliseconds
- * or seconds.
- */
-function showsChanges({ ctimeNs }: BigIntStats): boolean {
-  if (ctimeNs % NANOSECONDS_PER_MILLISECOND === 0n) return false
-  return Date.now() - Number(ctimeNs / NANOSECONDS_PER_MILLISECOND) > CLOCK_TICK_MS
+function versionOf({ dev, ino, ctimeMs }: Stats): string {
+  return `${dev}:${ino}:${ctimeMs}`
 }
 
 /** Some file systems find a file under a name with other letters too. */

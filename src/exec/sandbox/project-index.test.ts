@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { CLOCK_TICK_MS } from "./closed-directories.ts"
+import { CLOCK_TICK_MS } from "./time-of-change.ts"
 import { createProjectIndex } from "./project-index.ts"
 import type { ProjectSearch } from "./project-index.ts"
 

@@ -4,7 +4,8 @@ import { setImmediate as nextTick } from "node:timers/promises"
 
 import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { isOutputDirectory } from "../checkpoints/excluded-names.ts"
-import { CLOCK_TICK_MS, isClosedSince, openDirectory } from "./closed-directories.ts"
+import { isClosedSince, openDirectory } from "./closed-directories.ts"
+import { showsNextChange } from "./time-of-change.ts"
 
 /** The directories of a project. Directories that are built or downloaded are left out. */
 export interface ProjectIndex {
@@ -113,7 +114,7 @@ function look(
       before.seen = update
       return before
     }
-    const isSettled = Date.now() - changedMs > CLOCK_TICK_MS
+    const isSettled = showsNextChange(changedMs)
     const since = before?.inode === inode ? before.since : update
     return { inode, changedMs, isSettled, ...namesIn(path), since, seen: update }
   } catch {

@@ -9,7 +9,7 @@ import { createNameLookup } from "./name-lookup.ts"
 import type { NameLookup } from "./name-lookup.ts"
 import { groupByTop, possibleGroups } from "./names-by-top.ts"
 import type { NamesByTop } from "./names-by-top.ts"
-import { CLOCK_TICK_MS } from "./closed-directories.ts"
+import { CLOCK_TICK_MS } from "./time-of-change.ts"
 
 interface ProtectedNames extends NamesByTop {
   /** Everything in the directory is protected. */
