@@ -295,13 +295,16 @@ function isInWritableDirectory({ directories, realDirectories = directories, pat
 }
 
 /** Why a write matters beyond the file: another program, outside the sandbox, will execute it. */
-function executedByOthers({ directories, realDirectories = directories, paths }: PolicyRequest): string | undefined {
+function executedByOthers(request: PolicyRequest): string | undefined {
+  const { directories, realDirectories = directories, paths } = request
   for (const forms of paths.map(formsOf))
     for (const path of forms) {
       const question = writeQuestion(path, directories) ?? writeQuestion(path, realDirectories)
       if (question !== undefined) return question
     }
-  return undefined
+  return request.isNamedByGit === true
+    ? "it changes a file that git executes or obeys, because settings of git name it"
+    : undefined
 }
 
 function matchedCall(request: PolicyRequest): MatchedCall {

@@ -19,6 +19,8 @@ export interface PolicyRequest {
   /** Why the tool itself requires confirmation by the user. */
   readonly confirm?: string
   readonly paths: readonly JudgedPathForms[]
+  /** Settings of git name one of the paths, so that git executes or obeys it. */
+  readonly isNamedByGit?: true
   /** Every command subject. */
   readonly commands: readonly JudgedCommand[]
   /** The commands are run by a shell, in contrast to text for a running program. */

@@ -181,3 +181,23 @@ walled(title("git push -u keeps the upstream, also in a repository with hooks"),
   expect(questions(asked)).toEqual(["git settings"])
   expect(git(workdir, "config", "branch.main.remote")).toBe("./remote.git")
 })
+
+test("file tools ask before they write what settings of git name, in the repository or of the user", async () => {
+  const writes = [".githooks/pre-commit", "tools/filter.sh", "deep/er/own-hooks/pre-push", "tools/other.sh"]
+  await using assembled = await assembleApp(
+    [...writes.map((path) => callsTool("write_file", { path, content: "true\n" })), says("Done.")],
+    { config: "terminal: {sandbox: off}\n" },
+  )
+  const { workdir, userHome } = assembled.home
+  createRepository(workdir, {})
+  git(workdir, "config", "core.hooksPath", ".githooks")
+  git(workdir, "config", "filter.own.clean", "sh tools/filter.sh %f")
+  writeFileSync(join(userHome, ".gitconfig"), "[core]\n\thooksPath = own-hooks\n")
+  mkdirSync(join(workdir, "deep/er"), { recursive: true })
+  createRepository(join(workdir, "deep/er"), {})
+  const session = await assembled.open()
+  const record = await runToEnd(session, "go", answering(session, "deny"))
+  expect(questions(record)).toEqual(["executed file", "executed file", "executed file"])
+  expect(writes.filter((path) => existsSync(join(workdir, path)))).toEqual(["tools/other.sh"])
+  await session.close("exit")
+})

@@ -8,6 +8,7 @@ import { createShellMemory } from "../../agent/dispatch/shell-memory.ts"
 import { createPermissions } from "../../agent/permissions.ts"
 import { loadPermissionPolicy } from "../../app/permissions/load-permission-policy.ts"
 import type { PermissionFlags } from "../../app/permissions/load-permission-policy.ts"
+import { namedByGit } from "../../app/permissions/named-by-git.ts"
 import { ownProgram } from "../../app/permissions/program-root.ts"
 import { sandboxWalls } from "../../app/permissions/session-walls.ts"
 import { pathDirectories, writableDirectories } from "../../app/session/session-workspace.ts"
@@ -146,6 +147,7 @@ export async function createExplainer(
       shell: { before: () => state, inputs: new Map() },
       walls: () => Promise.resolve(wallsOf(sandbox, { config, context, workspaceRoot: sessionRoot })),
       hasSudoPassword,
+      ...(isLocal ? { isNamedByGit: namedByGit(sessionRoot, home) } : {}),
       workspace: {
         cwd: () => directory,
         files: {

@@ -33,6 +33,8 @@ export interface DispatchSession {
   /** The same for scripts that call tools, which may run elsewhere. Default: `walls`. */
   readonly scriptWalls?: () => Promise<Walls>
   readonly hasSudoPassword?: boolean
+  /** Whether settings of git name the file, so that git executes or obeys it. Absent where that is not known. */
+  readonly isNamedByGit?: (path: string) => Promise<boolean>
   /** Returns those of the directories whose git repositories are newer than this process. Absent: it cannot be known. */
   readonly newRepositories?: (directories: readonly string[]) => Promise<ReadonlySet<string>>
   /** Which text of the conversation is the user's and which came from outside. Absent: calls are not judged by origin. */

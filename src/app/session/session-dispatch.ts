@@ -16,6 +16,7 @@ import type { Walls } from "../../policy/commands/command-verdict.ts"
 import type { PermissionPolicy } from "../../policy/rules/permission-policy.ts"
 import type { SessionId } from "../../protocol/identifiers.ts"
 import type { ToolPorts } from "../../toolkit/tool.ts"
+import { namedByGit } from "../permissions/named-by-git.ts"
 import type { AuditedSession } from "../permissions/audit-log.ts"
 import type { Services } from "../services/services.ts"
 import type { AuxiliaryModel } from "./auxiliary-model.ts"
@@ -101,7 +102,9 @@ export function createDispatchSession(source: DispatchSource, services: Services
     config.get("code_execution.location") !== "host"
       ? {}
       : { scriptWalls: scriptWallsHere(workspace.programs, services) }),
-    ...(workspace.kind === "local" ? { newRepositories: newRepositories(services) } : {}),
+    ...(workspace.kind === "local"
+      ? { newRepositories: newRepositories(services), isNamedByGit: namedByGit(workspaceRoot, home) }
+      : {}),
     hasSudoPassword: (environment.get("SUDO_PASSWORD") ?? "") !== "",
     audit: {
       record: (entry) => {

@@ -1,7 +1,7 @@
-import { readFileSync, statSync } from "node:fs"
-import { dirname, resolve } from "node:path"
+import { existsSync, readFileSync, statSync } from "node:fs"
+import { dirname, join, resolve } from "node:path"
 
-import { executingSettings } from "./git-repositories.ts"
+import { executingSettings, gitConfigsOf } from "./git-repositories.ts"
 
 /** How deep files with settings may include each other. */
 const MAX_DEPTH = 4
@@ -26,6 +26,29 @@ export function namedBySettings(directory: string, config: string, depth = MAX_D
       .map((word) => resolve(directory, word))
       .filter((path) => isInside(path) && !isDirectory(path))
   })
+}
+
+/**
+ * Whether the settings of a repository in the workspace, or the user's own, name a file or a directory around it, so that git executes or
+ * obeys it.
+ */
+export function isNamedByGit(
+  path: string,
+  { root, userHome }: { readonly root: string; readonly userHome: string },
+): boolean {
+  const ofUser = [join(userHome, ".gitconfig"), join(userHome, ".config", "git", "config")]
+  for (let directory = dirname(path); isInOrSame(directory, root); directory = dirname(directory)) {
+    if (existsSync(join(directory, ".git"))) {
+      const named = [...gitConfigsOf(directory), ...ofUser].flatMap((config) => namedBySettings(directory, config))
+      if (named.some((one) => isInOrSame(path, one))) return true
+    }
+    if (directory === dirname(directory)) break
+  }
+  return false
+}
+
+function isInOrSame(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory.endsWith("/") ? directory : `${directory}/`)
 }
 
 /** These name hosts, or the directory that git works in. */

@@ -34,13 +34,10 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
     const path = workspace.files.resolve(subject.path)
     return executedByOthers(path) !== undefined || agentInstructions(path) !== undefined
   }
-  /** The user was asked about what a file tool writes there, so that the check after the next command must know it. */
-  const acceptWrites = ({ subjects }: StartingCall): (() => void) => {
+  /** Written with the user's consent or by a rule, so that the check of a background process must not undo it. */
+  const acceptWrites = ({ subjects }: StartingCall): void => {
     const paths = subjects.flatMap((one) => (one.kind === "path" ? [realPath(workspace.files.resolve(one.path))] : []))
     backgroundChecks.accept(root, paths)
-    return () => {
-      project.refresh()
-    }
   }
   const commandStarting = async (call: StartingCall): Promise<() => void> => {
     // The process may exit during the check.
@@ -71,7 +68,10 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
     toolStarting: async (call) => {
       await services.interruptedChecks()
       findings.showIn(call)
-      if (call.access === "write" && call.subjects.some(isProtected)) return acceptWrites(call)
+      if (call.access === "write") {
+        acceptWrites(call)
+        return call.subjects.some(isProtected) ? () => project.refresh() : undefined
+      }
       if (call.access !== "exec" || (await workspace.isSandboxed?.()) !== true) return undefined
       return await commandStarting(call)
     },
