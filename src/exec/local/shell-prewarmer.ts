@@ -163,8 +163,8 @@ function mountedFileSystems(): string {
 
 /** Tells a file from a later one with the same path: a mount belongs to the file itself, not to its name. */
 function fileIdentity(path: string): string {
-  const facts = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  const facts = lstatSync(path, { throwIfNoEntry: false })
   if (facts === undefined) return ""
   // The inode number alone is not enough, because it is reused. Without a birth time, any change counts as a replacement.
-  return `${facts.dev}:${facts.ino}:${facts.birthtimeNs === 0n ? facts.ctimeNs : facts.birthtimeNs}`
+  return `${facts.dev}:${facts.ino}:${facts.birthtimeMs === 0 ? facts.ctimeMs : facts.birthtimeMs}`
 }

@@ -107,10 +107,12 @@ function prefixWith(render: RenderWalls, settings: SandboxSettings, prepared: Pr
     caches.directories.some((cache) => isWithin(path, cache.path)) &&
     !caches.shared.some((shared) => isWithin(path, shared))
   const writable = [...prepared.writable.filter((path) => !isPrivate(path)), ...caches.shared]
+  /** Hermes has created it, in a directory that commands cannot write. */
+  const resolvedState = lastResult(resolveLinks)
   return ({ cwd, stateDirectory, hasTerminal, confinement = {} }) => {
     // Computed for each command, because the visible directories of a home and the protected files of a project may change.
     const { hidden, shown, fixed } = hiddenPaths(homes)
-    const own = resolveLinks(stateDirectory)
+    const own = resolvedState(stateDirectory)
     const isReadOnly = confinement.readOnly === true
     const open = (confinement.open ?? []).filter((path) => !runsPrograms(path, homes.userHome))
     const granted = (confinement.granted ?? []).map(resolveLinks)
@@ -134,6 +136,15 @@ function prefixWith(render: RenderWalls, settings: SandboxSettings, prepared: Pr
       cwd,
       keepTerminal: hasTerminal,
     })
+  }
+}
+
+/** Remembers the result for the last argument. */
+function lastResult(resolve: (path: string) => string): (path: string) => string {
+  let last: { readonly path: string; readonly resolved: string } | undefined
+  return (path) => {
+    if (last?.path !== path) last = { path, resolved: resolve(path) }
+    return last.resolved
   }
 }
 
