@@ -71,6 +71,13 @@ test.each([
   expect(await bash.output(second)).toBe(expected)
 })
 
+test("allexport in one command does not change how the state of later ones is kept", async () => {
+  await using bash = await openShell()
+  await bash.run("set -a; A=1")
+  await bash.run("export B=2; C=3; cd /usr")
+  expect(await bash.output("echo $A $B [$C]; pwd; env | grep -c __hermes")).toBe("1 2 []\n/usr\n0\n")
+})
+
 test.each([
   ["printf x", "x"],
   ["set -x; true", "++ true\n"],

@@ -130,7 +130,9 @@ export const RUN_PREPARED_COMMAND = `builtin eval "$__hermes_command"${AFTER_COM
 function exitHandler(steps: readonly string[]): string {
   return [
     "__hermes_code=$?",
-    "builtin set +euxv",
+    "builtin set +aeuxv",
+    // With `set -a`, bash exported it.
+    "builtin export -n __hermes_code",
     "builtin trap - DEBUG RETURN ERR",
     `if [[ -z $__hermes_left ]]; then __hermes_left=1; ${steps.join("; ")}; fi`,
   ].join("; ")
