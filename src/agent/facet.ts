@@ -149,6 +149,8 @@ export interface StartingCall extends Omit<HookedCall, "args" | "callId"> {
   readonly opened: readonly string[]
   /** It may write instructions for agents, because git updates the working tree. */
   readonly opensInstructions?: true
+  /** It only runs git, which may change settings of the repository for it. */
+  readonly opensGitSettings?: true
   readonly ask: AskPort["ask"]
   /** Shows a line to the user on every surface. */
   readonly tell: (kind: "warning" | "notice", text: string) => void

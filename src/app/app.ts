@@ -36,6 +36,7 @@ import type { PromptPreview, PromptPreviewOptions } from "./session/preview-prom
 import { createBackgroundTasks } from "./services/background-tasks.ts"
 import type { BackgroundTasks } from "./services/background-tasks.ts"
 import { createBackgroundChecks } from "./services/background-checks.ts"
+import { createSandboxedPrograms } from "./services/sandboxed-programs.ts"
 import { createBackgroundProcesses } from "./services/background-processes.ts"
 import type { BackgroundProcesses } from "./services/background-processes.ts"
 import { createMcpService } from "./services/mcp-servers.ts"
@@ -176,7 +177,12 @@ export function createApp(options: AppOptions): App {
     machine: createLocalMachine(),
     commandNotices,
     backgroundChecks: createBackgroundChecks(),
-    interruptedChecks: createInterruptedChecks({ ...options, notices: commandNotices }),
+    sandboxedPrograms: createSandboxedPrograms(),
+    interruptedChecks: createInterruptedChecks({
+      ...options,
+      notices: commandNotices,
+      path: options.environment.get("PATH") ?? "",
+    }),
     idleSockets: createIdleSockets(),
     workspaces: new Set(),
     conversations: new Set(),

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs"
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, statSync } from "node:fs"
 import type { BigIntStats } from "node:fs"
 
 import { isNotFound } from "./system-error.ts"
@@ -28,6 +28,28 @@ export function readRegularFile(
     closeSync(descriptor)
   }
 }
+
+/**
+ * The text of a file in a project, where commands may have created anything. Undefined when there is no regular file of up to `maxBytes`, or
+ * it cannot be read.
+ */
+export function readRegularText(
+  path: string,
+  {
+    maxBytes = MAX_TEXT_BYTES,
+    encoding = "utf8",
+  }: { readonly maxBytes?: number; readonly encoding?: BufferEncoding } = {},
+): string | undefined {
+  try {
+    // Most of these files do not exist, and an exception takes longer than this check.
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
+    return readRegularFile(path, { maxBytes }).bytes.toString(encoding)
+  } catch {
+    return undefined
+  }
+}
+
+const MAX_TEXT_BYTES = 4_000_000
 
 /** A link to a file that does not exist is not the same as no file: the user configured something that is not available now. */
 function openFile(path: string): number {

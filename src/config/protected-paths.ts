@@ -9,4 +9,4 @@ export {
 } from "./protected-paths/hermes-home.ts"
 export { ACCOUNT_CREDENTIALS } from "./protected-paths/account-credentials.ts"
 export { ACCOUNT_START_UP, SYSTEM_PROGRAMS } from "./protected-paths/start-up-files.ts"
-export { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "./protected-paths/project-files.ts"
+export { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE, TOOL_SETTINGS } from "./protected-paths/project-files.ts"

@@ -3,7 +3,13 @@ import { isAbsolute, join, normalize, sep } from "node:path"
 
 import { fail, ok, type Result } from "../base/result.ts"
 import { isNotFound } from "../base/system-error.ts"
-import { HERMES_INSTRUCTIONS, HERMES_PROGRAMS, HERMES_PROTECTED, HERMES_SECRETS } from "../config/protected-paths.ts"
+import {
+  HERMES_INSTRUCTIONS,
+  HERMES_PRIVATE,
+  HERMES_PROGRAMS,
+  HERMES_PROTECTED,
+  HERMES_SECRETS,
+} from "../config/protected-paths.ts"
 
 /** Accepts the path of a file relative to the home that stays inside it, even after links are resolved. Returns it normalised. */
 export function credentialFile(entry: unknown, homePath: string): Result<string> {
@@ -40,28 +46,18 @@ export function declaredCredentialFile(entry: string, homePath: string): Result<
 
 const OWN: readonly string[] = [
   ...HERMES_SECRETS,
+  ...HERMES_PRIVATE,
   ...HERMES_PROTECTED,
   ...HERMES_PROGRAMS,
   ...HERMES_INSTRUCTIONS,
   "cache",
-  "checkpoints",
   "commands",
-  "delegations",
   "imported",
-  "learning_candidates.json",
-  "logs",
-  "memory_index.db",
   "modal_snapshots.json",
-  "pastes",
-  "pending",
   "plans",
   "plugins-data",
-  "processes.json",
   "sandboxes",
-  "sessions",
   "shell-hooks-allowlist.json",
-  "state-snapshots",
-  "trajectories",
 ]
 
 function isBelow(name: string, directory: string): boolean {

@@ -24,6 +24,8 @@ interface SpawnOptions {
   readonly cwd?: string | undefined
   readonly stdin?: string | Uint8Array | undefined
   readonly onOutput: (chunk: Uint8Array) => void
+  /** How long output that is left in the pipe may take after the program has exited. */
+  readonly drainMs?: number
 }
 
 export function spawnProgram(commandLine: readonly string[], options: SpawnOptions): SpawnedProcess {
@@ -63,7 +65,7 @@ export function spawnProgram(commandLine: readonly string[], options: SpawnOptio
       resolve({ code: code ?? -1, stderr })
     }
     // ssh leaves a shared connection running that keeps stderr open, so "close" may never come.
-    const draining = setTimeout(finish, DRAIN_AFTER_EXIT_MS)
+    const draining = setTimeout(finish, options.drainMs ?? DRAIN_AFTER_EXIT_MS)
     child.once("close", () => {
       clearTimeout(draining)
       finish()

@@ -71,6 +71,25 @@ test.each([
   expect(await bash.output(second)).toBe(expected)
 })
 
+test.each([
+  ["true", 0],
+  ["false", 1],
+  ["exit 7", 7],
+  ["set -e; false; true", 1],
+  ["trap 'exit 5' EXIT; true", 5],
+  ["trap 'true; exit 9' EXIT; exit 3", 9],
+  ["kill -9 $$", 137],
+  ["exec sh -c 'exit 4'", 4],
+  ["exec >&- 2>&-; sleep 0.1; exit 6", 6],
+  ["(sleep 0.2; exit 8) & exit 2", 2],
+  ["set -a; exit 11", 11],
+])("the exit code is that of the shell, however it ends: %s", async (command, code) => {
+  await using bash = await openShell()
+  // The second one is prewarmed.
+  for (let round = 0; round < 2; round += 1) expect((await bash.run(command)).code).toBe(code)
+  expect((await bash.run("true")).code).toBe(0)
+})
+
 test("allexport in one command does not change how the state of later ones is kept", async () => {
   await using bash = await openShell()
   await bash.run("set -a; A=1")
@@ -81,6 +100,7 @@ test("allexport in one command does not change how the state of later ones is ke
 test.each([
   ["printf x", "x"],
   ["set -x; true", "++ true\n"],
+  ["set -x; exit 0", "++ exit 0\n"],
   ["trap 'echo bye' EXIT; echo hi", "hi\nbye\n"],
   ["echo $#", "0\n"],
   ["env | grep -c __hermes", "0\n"],

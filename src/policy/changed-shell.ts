@@ -1,7 +1,7 @@
 import { isAbsolute, join } from "node:path"
 
 import { ellipsize } from "../base/text.ts"
-import { isCodeVariable } from "./commands/families/environment.ts"
+import { isCodeVariable } from "./commands/code-variables.ts"
 import { isWithin } from "./file-floor.ts"
 import type { ShellState, SimpleCommand, UnderstoodCommand } from "./shell/understood-command.ts"
 

@@ -303,7 +303,7 @@ function executedByOthers(request: PolicyRequest): string | undefined {
       if (question !== undefined) return question
     }
   return request.isNamedByGit === true
-    ? "it changes a file that git executes or obeys, because settings of git name it"
+    ? "it changes a file that git executes or obeys, because settings of git or a hook name it"
     : undefined
 }
 

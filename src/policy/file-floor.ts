@@ -57,11 +57,15 @@ function readReason(path: string, directories: FloorDirectories): string | undef
     return `${path} has settings of another profile or a copy of settings, possibly with keys, and is not read by file tools`
   }
   if (inHermes.some((below) => PRIVATE.has(below)) && !isOwnResult(folded, directories)) {
-    return `${path} belongs to Hermes itself or to another conversation and is not read by file tools`
+    return `${path} belongs to Hermes itself or to other conversations and is not read by file tools${inHermes.some(isLog) ? "; the user can read logs with `hermes logs`" : ""}`
   }
   const inHome = pathBelow(folded, foldedPath(directories.userHome))
   if (inHome !== undefined && CREDENTIALS.has(inHome) && !HARMLESS.test(folded)) {
     return `${path} holds credentials of the account and is not read by file tools`
+  }
+  const inOtherHome = OTHER_HOME.exec(folded)?.[1]
+  if (inHome === undefined && inOtherHome !== undefined && CREDENTIALS.has(inOtherHome) && !HARMLESS.test(folded)) {
+    return `${path} holds credentials of another account and is not read by file tools`
   }
   if (PROCESS_SECRETS.test(folded))
     return `${path} shows the memory or environment of a process and is not read by file tools`
@@ -99,6 +103,9 @@ function namedHome(user: string, userHome: string): string {
   if (user === "" || user === basename(userHome)) return userHome
   return user === "root" ? "/root" : `/home/${user}`
 }
+
+/** Folded to lower case. */
+const OTHER_HOME = /^\/(?:root|(?:home|users)\/[^/]+)\/(.+)$/u
 
 /** What a process was started with, and its memory. Folded to lower case. */
 const PROCESS_SECRETS =
@@ -221,6 +228,10 @@ function otherHermesPaths(folded: string): readonly string[] {
   return [...folded.matchAll(/\/\.hermes\/(?:profiles\/[^/]+\/)?/gu)].map((home) =>
     folded.slice(home.index + home[0].length),
   )
+}
+
+function isLog(below: string): boolean {
+  return isWithin(below, "logs")
 }
 
 function isOwnResult(folded: string, { results }: FloorDirectories): boolean {

@@ -12,7 +12,7 @@ const FACTS = {
 }
 
 interface Given {
-  readonly contained?: Readonly<Record<string, readonly string[]>>
+  readonly contained?: Readonly<Record<string, readonly string[] | undefined>>
   readonly before?: readonly string[]
 }
 
@@ -30,9 +30,9 @@ async function judged(
     packageScripts: () => Promise.resolve(new Map()),
     readTexts: (paths) =>
       Promise.resolve(new Map(paths.flatMap((path) => (files[path] === undefined ? [] : [[path, files[path]]])))),
-    containedNames: (paths) =>
+    containedNames: (containers) =>
       Promise.resolve(
-        new Map(paths.flatMap((path) => (contained[path] === undefined ? [] : [[path, contained[path]]]))),
+        new Map(containers.flatMap(({ path }) => (Object.hasOwn(contained, path) ? [[path, contained[path]]] : []))),
       ),
   })
 }
@@ -247,4 +247,120 @@ test.each([
       ? TEMPLATE["/w/tpl"]
       : [".git", ".git/hooks/pre-commit"]
   expect(keys(await judged(line, {}, { contained: { [path]: names } }))).toEqual([])
+})
+
+const PACKAGE_JSON = JSON.stringify({ name: "demo", bin: { demo: "cli.js" }, devDependencies: { cowsay: "^1.0.0" } })
+
+test.each([
+  ["npx cowsay hi", { "/w/package.json": PACKAGE_JSON }],
+  ["npx cowsay@2 hi", { "/w/package.json": PACKAGE_JSON }],
+  ["npx -p cowsay cowthink", { "/w/package.json": PACKAGE_JSON }],
+  ["cd packages/a && npx cowsay", { "/w/package.json": PACKAGE_JSON }],
+  ["npx demo --version", { "/w/package.json": PACKAGE_JSON }],
+  ["pnpm dlx cowsay", { "/w/package.json": PACKAGE_JSON }],
+  ["uvx cow-say", { "/w/pyproject.toml": '[dependency-groups]\ndev = ["Cow_Say>=1"]\n' }],
+  ["pipx run cowsay", { "/w/requirements.txt": "requests\ncowsay==6.0 # animals\n" }],
+  ["go run example.com/cows/cmd/say@v1.0.0", { "/w/go.mod": "module x\n\nrequire example.com/cows v1.0.0\n" }],
+  ["gem install cowsay", { "/w/Gemfile": 'gem "cowsay", "~> 0.3"\n' }],
+])("%s is an ordinary command where the project names the package", async (line, files) => {
+  expect(keys(await judged(line, files))).toEqual([])
+  expect(keys(await judged(line, {}))).toEqual(["run a downloaded program"])
+})
+
+test("npx starts programs that are installed in the project, but a version or -p names a package", async () => {
+  const contained = { "/w/node_modules/.bin": ["cowsay"] }
+  const found = async (line: string): Promise<readonly string[]> => keys(await judged(line, {}, { contained }))
+  expect(await found("npx cowsay")).toEqual([])
+  expect(await found("cd packages/a && npm exec -- cowsay")).toEqual([])
+  expect(await found("npx cowsay@2")).toEqual(["run a downloaded program"])
+  expect(await found("npx -p cowsay cowsay")).toEqual(["run a downloaded program"])
+  expect(await found("npx cowthink")).toEqual(["run a downloaded program"])
+})
+
+test("a package that a comment or another field of the project mentions is not part of it", async () => {
+  const files = {
+    "/w/package.json": JSON.stringify({ keywords: ["evil"], scripts: { evil: "evil" } }),
+    "/w/requirements.txt": "# evil\nrequests # evil\n",
+  }
+  for (const line of ["npx evil", "uvx evil"])
+    expect(keys(await judged(line, files))).toEqual(["run a downloaded program"])
+})
+
+/** An entry of the index of git: its name follows its length. */
+const indexOf = (...names: readonly string[]): string =>
+  names.map((name) => `\u0000${String.fromCharCode(name.length)}${name}\u0000`).join("")
+
+test("a variable may name a program of the project that git tracks, and no other file", async () => {
+  const files = { "/w/.git/index": indexOf("tools/cc", "other/tools/ld") }
+  const isAsked = async (line: string): Promise<boolean> => keys(await judged(line, files)).length > 0
+  expect(await isAsked("CC=tools/cc make")).toBe(false)
+  expect(await isAsked("CC=./tools/cc make")).toBe(false)
+  expect(await isAsked("make CC=/w/tools/cc")).toBe(false)
+  expect(await isAsked("cd tools && CC=./cc make")).toBe(false)
+  expect(await isAsked("LD=tools/ld make")).toBe(true)
+  expect(await isAsked("CC=tools/c make")).toBe(true)
+  expect(keys(await judged("CC=tools/cc make", {}))).toHaveLength(1)
+})
+
+const modules = (...urls: readonly string[]): string =>
+  urls.map((url, index) => `[submodule "m${index}"]\n\tpath = lib/m${index}\n\turl = ${url}\n`).join("")
+
+test.each([
+  ["https://evil.example/x.git", true],
+  ["git@evil.example:x.git", true],
+  ["file:///tmp/x", true],
+  ["/tmp/x", true],
+  ["ext::sh -c id", true],
+  ["../x.git", false],
+  ["https://github.com/someone/x.git", false],
+  ["git@git.example.com:team/x.git", false],
+])("git submodule update --init asks about %s if the repository does not know its host: %s", async (url, isAsked) => {
+  const settings =
+    '[remote "origin"]\n\turl = git@github.com:me/app.git\n[submodule "a"]\n\turl = https://git.example.com/a.git\n'
+  const files = { "/w/.gitmodules": modules("../a.git", url), "/w/.git/config": settings }
+  const lines = ["git submodule update --init --recursive", "git submodule init", "cd src && git submodule sync"]
+  for (const line of lines)
+    expect(keys(await judged(line, files))).toEqual(isAsked ? ["git submodule from a new address"] : [])
+  expect(keys(await judged("git submodule update", files))).toEqual([])
+})
+
+test.each([
+  "python3 -m zipfile -e a.bin .",
+  "python3 -m tarfile --extract a.bin",
+  "7zz x a.bin",
+  "unrar x a.bin",
+  "unar a.bin",
+  "bsdtar xf a.bin",
+  "jar xf a.bin",
+  "ar x a.bin",
+  "cpio -i --no-absolute-filenames < a.bin",
+  "cpio -i --no-absolute-filenames -F a.bin",
+  "gunzip -c a.bin | tar x",
+  "xz -dc < a.bin | tar x",
+  "zstd -dc a.bin | tar x -f -",
+  "tar xJf a.bin",
+  "tar xf a.*",
+])("%s is judged by the names in the archive, and asked about where they cannot be read", async (line) => {
+  const path = line.includes("*") ? "/w/a.*" : "/w/a.bin"
+  const found = async (names: readonly string[] | undefined): Promise<readonly string[]> =>
+    keys(await judged(line, {}, { contained: { [path]: names } }))
+  expect(await found([".envrc", "src/a.ts"])).toEqual(["write a file that other programs execute"])
+  expect(await found(["pkg/src/a.ts"])).toEqual([])
+  expect(await found(undefined)).toEqual(["copy files with unknown names into the project"])
+  expect(keys(await judged(line, {}))).toEqual([])
+})
+
+test("names that cannot be read do not matter in a directory of their own, and a package hides those of its files", async () => {
+  const found = async (line: string, names?: readonly string[]): Promise<readonly string[]> =>
+    keys(await judged(line, {}, { contained: { "/w/a.bin": names } }))
+  for (const line of ["tar xf a.bin -C vendor", "7z x a.bin -odata", "unrar x a.bin data/", "tar tf a.bin"])
+    expect(await found(line)).toEqual([])
+  expect(await found("cd sub && tar xf ../a.bin")).toEqual(["copy files with unknown names into the project"])
+  expect(await found("dpkg-deb -x a.bin .", ["data.tar"])).toEqual(["copy files with unknown names into the project"])
+})
+
+test("a patch that another program prints is judged by the files that it names", async () => {
+  const files = { "/w/p.diff": patch(".envrc") }
+  for (const line of ["cat p.diff | git apply", "cat p.diff | patch -p1", "git apply - < p.diff"])
+    expect(keys(await judged(line, files))).toEqual(["write a file that other programs execute"])
 })

@@ -3,9 +3,13 @@ import type { ProgramFacts } from "./changed-shell.ts"
 import { copiedContainers } from "./commands/copied-names.ts"
 import { classifyCommand, joinVerdicts } from "./commands/classify-command.ts"
 import { mentionedPaths } from "./commands/command-paths.ts"
-import type { CommandFacts, CommandVerdict } from "./commands/command-verdict.ts"
+import type { CommandFacts, CommandVerdict, Container } from "./commands/command-verdict.ts"
+import { packageLookups } from "./commands/project-packages.ts"
 import { listedNames } from "./commands/listed-names.ts"
 import { listOptionFiles } from "./commands/families/credential-lists.ts"
+import { namesProjectProgram } from "./commands/families/environment.ts"
+import { gitIndexPath } from "./commands/git-index.ts"
+import { invocations } from "./commands/invocation.ts"
 import { keepsGitSettings, updatesTree } from "./commands/git-settings.ts"
 import { dependencyFiles, dependencyHosts } from "./commands/dependency-files.ts"
 import { openedFiles, packageDirectories } from "./commands/protected-file-rules.ts"
@@ -14,9 +18,10 @@ import { patchFiles } from "./commands/patch-targets.ts"
 import { pushDirectories, repositoryFiles } from "./commands/push-repository.ts"
 import { registryFiles, registryHosts } from "./commands/registry-settings.ts"
 import { isReadOnly } from "./commands/read-only.ts"
+import { submoduleFiles } from "./commands/submodule-addresses.ts"
 import type { JudgedCommand } from "./policy-request.ts"
 import { understandCommand } from "./shell/understand-command.ts"
-import type { ShellState } from "./shell/understood-command.ts"
+import type { ShellState, UnderstoodCommand } from "./shell/understood-command.ts"
 
 export interface CommandJudgement {
   readonly state: ShellState
@@ -29,8 +34,10 @@ export interface CommandJudgement {
   readonly readTexts?: (paths: readonly string[]) => Promise<ReadonlyMap<string, string>>
   /** Returns those of the directories whose repositories are newer than this process. */
   readonly newRepositories?: (directories: readonly string[]) => Promise<ReadonlySet<string>>
-  /** Looks up the names in directories and archives, relative to them. Those that cannot be read are left out. */
-  readonly containedNames?: (paths: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>
+  /** Looks up the names in directories and archives, relative to them. Those that do not exist are left out. */
+  readonly containedNames?: (
+    containers: readonly Container[],
+  ) => Promise<ReadonlyMap<string, readonly string[] | undefined>>
   /** Which file a program name stands for. Without it, only the workspace is known to be writable. */
   readonly programs?: Omit<ProgramFacts, "state">
 }
@@ -48,8 +55,12 @@ export async function judgeCommand(
   const looked: CommandFacts = { ...facts, realPath: (path) => real.get(path) ?? path }
   const settings = registryFiles(understood, facts.workspaceRoot)
   const dependencies = dependencyFiles(understood)
+  const packages = packageLookups(understood, looked)
   const read = [
     ...dependencies,
+    ...packages.manifests,
+    ...indexFiles(understood, looked),
+    ...submoduleFiles(understood, looked),
     ...patchFiles(understood, looked),
     ...repositoryFiles(understood, looked),
     ...settings,
@@ -59,7 +70,10 @@ export async function judgeCommand(
   const texts = read.length === 0 ? undefined : await readTexts?.(read)
   const pushing = newRepositories === undefined ? [] : pushDirectories(understood, looked)
   const created = pushing.length === 0 ? undefined : await newRepositories?.(pushing)
-  const containers = copiedContainers(understood, looked)
+  const containers = [
+    ...copiedContainers(understood, looked),
+    ...packages.programs.map((path) => ({ path, isArchive: false })),
+  ]
   const contained = containers.length === 0 ? undefined : await containedNames?.(containers)
   const known = {
     ...looked,
@@ -78,8 +92,8 @@ export async function judgeCommand(
     settings.length + dependencies.length === 0
       ? []
       : [...new Set([...registryHosts(textsOf(settings)), ...dependencyHosts(textsOf(dependencies))])]
-  const packages = packageDirectories(understood)
-  const scripts = packages.length === 0 ? NO_SCRIPTS : await packageScripts(packages)
+  const scripted = packageDirectories(understood)
+  const scripts = scripted.length === 0 ? NO_SCRIPTS : await packageScripts(scripted)
   const isGit = keepsGitSettings(understood)
   const { workspaceRoot } = facts
   const opening = { workspaceRoot, scripts, keepsGitSettings: isGit }
@@ -97,6 +111,20 @@ export async function judgeCommand(
     opens: openedFiles({ ...understood, commands: installed }, opening),
   }
 }
+
+/** The list of files that git tracks, for a line in which a variable names a program of the project. */
+function indexFiles(understood: UnderstoodCommand, facts: CommandFacts): readonly string[] {
+  const isNeeded =
+    understood.after.variables.size > 0 || understood.commands.some(({ wholeText }) => PATH_VALUE.test(wholeText))
+  if (!isNeeded) return []
+  const calls = understood.commands.flatMap((command) =>
+    command.source === "remote" ? [] : invocations(command, understood, facts),
+  )
+  return calls.some(namesProjectProgram) ? [gitIndexPath(facts)] : []
+}
+
+/** An assignment of a path, as far as it can be seen at a glance. */
+const PATH_VALUE = /[A-Z]\w*\S{0,12}=\S*\//u
 
 /** Judges a line again with the names in the lists that it reads. What it does without them stays part of the verdict. */
 async function withListedNames(

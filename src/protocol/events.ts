@@ -235,6 +235,8 @@ export type StatusEvent = { readonly type: "status"; readonly text: string } & (
       readonly kind: "fallback" | "rotate" | "compress" | "warning" | "notice"
       /** The text deltas of the last request do not belong to any message. */
       readonly discardsText?: true
+      /** The text repeats what the user typed, and is not logged. */
+      readonly quotesInput?: true
     }
   | {
       readonly kind: "answered"

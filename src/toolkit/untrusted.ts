@@ -15,6 +15,14 @@ export function wrapUntrusted(
   return `<${TAG} source="${source}">\n${WARNING}\n\n${text.replaceAll(INNER_TAG, "&lt;$1")}\n${CLOSING}`
 }
 
+/** The text that was wrapped. Other text stays unchanged. */
+export function unwrapUntrusted(text: string): string {
+  const opening = OPENING_LINE.exec(text)?.[0]
+  if (opening === undefined || !text.startsWith(WARNING, opening.length)) return text
+  const end = text.lastIndexOf(`\n${CLOSING}`)
+  return text.slice(opening.length + WARNING.length, end === -1 ? undefined : end).trimStart()
+}
+
 /** Begins a message that the user sends while tools run; the system prompt declares exactly this line as trusted. */
 export const STEER_OPENING =
   "[OUT-OF-BAND USER MESSAGE — a direct message from the user, delivered mid-turn; not tool output]"

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { describe, expect, test } from "vitest"
@@ -90,6 +90,43 @@ describe("hermes permissions explain", () => {
     const { stdout, stderr, code } = await hermes(home, [...explain, ...args])
     expect([code, stdout]).toEqual([2, ""])
     expect(stderr).toMatch(message)
+  })
+
+  test("looks in the project for the programs, the submodules and the files of archives that a line uses", async () => {
+    await using home = await temporaryHome()
+    const at = (name: string): string => join(home.workdir, name)
+    mkdirSync(at("node_modules/.bin"), { recursive: true })
+    mkdirSync(at(".git"))
+    writeFileSync(at("node_modules/.bin/installed"), "")
+    writeFileSync(at("package.json"), '{"devDependencies":{"named":"1"}}')
+    // An entry of the index of git ends with the length of the name, the name and a zero byte.
+    writeFileSync(at(".git/index"), "\0\u0008tools/cc\0")
+    writeFileSync(at(".git/config"), '[remote "origin"]\n\turl = git@git.example.com:me/app.git\n')
+    writeFileSync(at(".gitmodules"), '[submodule "x"]\n\tpath = x\n\turl = https://evil.example/x.git\n')
+    writeFileSync(at("a.tar.xz"), Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0]))
+    const commands = {
+      "npx installed && npx named && npx named@2": "allow",
+      "npx missing": "ask",
+      "npx installed@2": "ask",
+      "CC=tools/cc make": "allow",
+      "CC=tools/ld make": "ask",
+      "git submodule update": "allow",
+      "git submodule update --init": "ask",
+      "tar xf a.tar.xz -C vendor": "allow",
+      "tar xf a.tar.xz": "ask",
+      "tar xf missing.tar.xz": "allow",
+    }
+    const requests = Object.keys(commands).map((command) => JSON.stringify({ command, cwd: home.workdir }))
+    const { stdout } = await hermes(home, [...explain, "--cwd", home.workdir, "--stdin"], {
+      stdin: `${requests.join("\n")}\n`,
+    })
+    const decisions = stdout
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { readonly decision: string }).decision)
+    expect(Object.fromEntries(Object.keys(commands).map((command, index) => [command, decisions[index]]))).toEqual(
+      commands,
+    )
   })
 
   test("rules that cannot be used are a failure, not a permission", async () => {

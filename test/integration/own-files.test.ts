@@ -22,6 +22,20 @@ const PRIVATE = [
   "cache/rules/config.yaml.json",
   "cache/partial-replies/other.1.txt",
   "cache/hermes-results/0123456789abcdef/result-0123456789abcdef.txt",
+  "cache/image_descriptions.json",
+  "logs/agent.log.1",
+  "logs/subagent-timeout-1.log",
+  "profiles/work/logs/agent.log",
+  "learning_candidates.json",
+  "learnings.jsonl",
+  "pastes/paste_1_120000.txt",
+  "pending/memory/1.json",
+  "sessions/request_dump_1_1.json",
+  "trajectories/a.jsonl",
+  "delegations/1.json",
+  "processes.json",
+  "memory_index.db-wal",
+  ".hermes_history",
 ]
 
 test("file tools show the settings without secrets, and no other file of Hermes that has some", async () => {

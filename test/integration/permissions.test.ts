@@ -272,3 +272,28 @@ test("with a broken config.yaml no call acts on anything, because the rules are 
   expect(opened.ok && opened.value.policy.unreadable).toMatch(/^BLOCKED: config\.yaml cannot be read/)
   await restarted.app.close()
 })
+
+test("input for a background process is judged by the program that reads it", async () => {
+  const idOf = (request: { readonly body: unknown }): string =>
+    JSON.stringify(request.body)
+      .match(/proc_\w+/gu)
+      ?.at(-1) ?? "no process"
+  const submits =
+    (data: string): Extract<ScriptEntry, (...request: never[]) => unknown> =>
+    (request) =>
+      callsTool("process", { action: "submit", session_id: idOf(request), data })
+  await using assembled = await assembleApp(
+    [
+      callsTool("terminal", { command: "xargs cat", background: true }),
+      submits("README.md"),
+      submits("../elsewhere/notes.txt"),
+      callsTool("terminal", { command: "node -i", background: true }),
+      submits("[1, 2].map((x) => x * 2)"),
+      submits("fs.rmSync('src', { recursive: true })"),
+      says("Done."),
+    ],
+    { config: UNWALLED },
+  )
+  const session = await assembled.open({ attended: false })
+  expect(outcomes(await runToEnd(session, "go"))).toEqual(["ok", "ok", "denied", "ok", "ok", "denied"])
+})

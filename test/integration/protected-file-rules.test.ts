@@ -106,7 +106,7 @@ walled(title("a package's install script gets neither other git settings nor the
     "pre-push.from-sandbox",
   ])
   expect(readFileSync(join(workdir, ".git/config"), "utf8")).not.toContain("evil")
-  for (const text of ["(core.sshcommand). Hermes restored the file", "pre-commit was changed", ".husky: _/pre-commit"])
+  for (const text of ["(core.sshcommand). Hermes restored them", "pre-commit was changed", ".husky: _/pre-commit"])
     expect(first).toContain(text)
   // What husky has written already is not reported again.
   writeFileSync(npm, harmless)

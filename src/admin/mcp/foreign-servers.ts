@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { isRecord, parseJson } from "../../base/json.ts"
+import { readRegularFile } from "../../base/regular-file.ts"
 import { errorMessage, isNotFound } from "../../base/system-error.ts"
+
+const MAX_BYTES = 10_000_000
 
 /** Programs whose MCP servers can be imported. */
 export const FOREIGN_PROGRAMS = ["claude-code", "claude-desktop", "codex", "cursor", "vscode", "opencode"] as const
@@ -41,7 +43,7 @@ export async function readForeignServers(
     for (const source of SOURCES[program](locations)) {
       let text: string
       try {
-        text = readFileSync(source.file, "utf8")
+        text = readRegularFile(source.file, { maxBytes: MAX_BYTES }).bytes.toString("utf8")
       } catch (error) {
         if (!isNotFound(error)) problems.push(`${source.file} cannot be read: ${errorMessage(error)}`)
         continue

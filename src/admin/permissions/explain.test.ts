@@ -57,6 +57,15 @@ test("a short explanation is complete", async () => {
   expect([understood.truncated, understood.commands?.[0]?.argv[1]?.length]).toEqual([undefined, 40_000])
 })
 
+test.each([["cd ~/.aws || exit"], ["cd ~/.aws || return 1"], ["set -e; cd ~/.aws"]])(
+  "after %j a command is explained in that directory",
+  async (line) => {
+    using context = createTestHomeContext()
+    const explained = await explain(context, { command: "cat credentials", before: [line] })
+    expect(explained).toMatchObject({ decision: "ask", rule: "read credentials" })
+  },
+)
+
 test("the program of Hermes is protected from commands and file tools that work elsewhere", async () => {
   using context = createTestHomeContext()
   const own = import.meta.filename

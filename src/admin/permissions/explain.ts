@@ -184,13 +184,14 @@ export async function createExplainer(
       if (shell === undefined) return fail("this release has no tool that runs commands")
       const directory = request.cwd === undefined ? root : resolvePath(request.cwd, root, home.userHome)
       const memory = createShellMemory(directory)
-      for (const line of request.before ?? [])
-        memory.ran(understandCommand(line, memory.before(memory.directory), home), "kept")
-      return await explainCall(
-        shell,
-        { command: request.command },
-        sessionIn(directory, memory.before(memory.directory)),
-      )
+      // A session knows the real directory. Here it is the one in which the earlier commands, all of which succeeded, have left the shell.
+      let current: string | undefined = directory
+      for (const line of request.before ?? []) {
+        const understood = understandCommand(line, memory.before(current), home)
+        memory.ran(understood, "kept")
+        current = understood.after.directory
+      }
+      return await explainCall(shell, { command: request.command }, sessionIn(directory, memory.before(current)))
     },
   })
 }

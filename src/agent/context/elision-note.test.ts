@@ -14,7 +14,7 @@ import {
   withoutElisionNote,
 } from "./elision-note.ts"
 import type { Elision } from "./elision-note.ts"
-import { generalDigest } from "./result-digest.ts"
+import { digestCall, generalDigest } from "./result-digest.ts"
 
 const LIMITS = { words: { saidTokens: 1000, listedTokens: 500 }, doneLines: 3 }
 const OPTIONS = {
@@ -46,6 +46,23 @@ test("the user's words are quoted, oldest first, and actions are listed, newest 
   })
   const many = Array.from({ length: 30 }, (_, index) => toolRound([{ id: `c${index}`, result: "r" }])).flat()
   expect(describeRemoved(many, OPTIONS).done.map((line) => /c\d+/u.exec(line)?.[0])).toEqual(["c29", "c28", "c27"])
+})
+
+test("a call that was denied or has no result is not listed as done, also in the next compression", () => {
+  const refused = JSON.stringify({ error: "Not run: the user denied it.", status: "blocked" })
+  const shortened = "[write_file] path=b -> failed"
+  const messages = [
+    user("go"),
+    ...toolRound([{ id: "a", tool: "write_file", args: { path: "a" }, result: refused }]),
+    ...toolRound([{ id: "b", tool: "write_file", args: { path: "b" }, result: shortened }]),
+  ]
+  const digest: typeof generalDigest = (call) => digestCall(call, () => "[write_file] wrote it")
+  const { done } = describeRemoved(messages, { ...OPTIONS, digest })
+  expect(done).toEqual([
+    "- Not done: [write_file] path=b -> failed",
+    "- Not done: [write_file] path=a -> not run: it was not allowed",
+  ])
+  expect(splitNote(elisionNote({ ...NO_ELISION, rounds: 1, sessions: ["s"], done }))?.elision.done).toEqual(done)
 })
 
 describe("a note", () => {

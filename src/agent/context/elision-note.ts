@@ -2,7 +2,7 @@ import { ellipsize } from "../../base/text.ts"
 import { contentText, ELISION_NOTE_START } from "../../protocol/message.ts"
 import type { Message, Part, ToolMessage, UserMessage } from "../../protocol/message.ts"
 import type { DigestedCall } from "../../toolkit/tool.ts"
-import { digestedCall } from "./result-digest.ts"
+import { callProblem, digestedCall } from "./result-digest.ts"
 import { isFromUser } from "./rounds.ts"
 import { fitWords, mergeWords, NO_WORDS, parseWordLine, wordLines } from "./user-words.ts"
 import type { UserWords, WordsBudget } from "./user-words.ts"
@@ -34,6 +34,7 @@ const MAX_NOTES = 3
 const CLOSING = "[END OF NOTE]"
 const NOTE = "- Note: "
 const DONE = "- Done: "
+const NOT_DONE = "- Not done: "
 
 export function elisionNote({ rounds, sessions, words, notes, done }: Elision): string {
   const ids = sessions.map((id) => `"${id}"`).join(", ")
@@ -63,7 +64,7 @@ export function splitNote(text: string): { readonly elision: Elision; readonly r
       sessions: [...ids.matchAll(/"([^"]+)"/gu)].map((found) => found[1] ?? ""),
       words: lines.reduce((words, line) => mergeWords(words, parseWordLine(line) ?? NO_WORDS), NO_WORDS),
       notes: lines.filter((line) => line.startsWith(NOTE)),
-      done: lines.filter((line) => line.startsWith(DONE)),
+      done: lines.filter((line) => line.startsWith(DONE) || line.startsWith(NOT_DONE)),
     },
     rest: text.slice(end + 1 + CLOSING.length).replace(/^\n+/u, ""),
   }
@@ -98,7 +99,9 @@ export function describeRemoved(
     return text === "" ? [] : [text]
   })
   const hints = options.hint.split("\n").filter((text) => text.trim() !== "")
-  const done = actionsIn(messages).map((call) => `${DONE}${line(options.digest(call))}`)
+  const done = actionsIn(messages).map(
+    (call) => `${callProblem(call) === undefined ? DONE : NOT_DONE}${line(options.digest(call))}`,
+  )
   return {
     rounds: options.rounds,
     sessions: [options.sessionId],

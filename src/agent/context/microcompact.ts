@@ -7,7 +7,7 @@ import type { AssistantMessage, Message, Part, ToolCall, ToolMessage } from "../
 import type { DigestedCall } from "../../toolkit/tool.ts"
 import { callsOfResults, originalOf, mapMessages } from "./history-draft.ts"
 import type { HistoryDraft } from "./history-draft.ts"
-import { digestedCall } from "./result-digest.ts"
+import { digestedCall, resultProblem } from "./result-digest.ts"
 import { isReduced } from "./shortened-result.ts"
 
 export interface CompactOptions {
@@ -89,7 +89,8 @@ function withoutObsoleteResults(draft: HistoryDraft, options: CompactOptions): H
   for (const message of draft.messages.toReversed()) {
     if (message.role !== "tool" || typeof message.content !== "string") continue
     const text = message.content
-    if (!isLongerThan(text, SHORT_RESULT_CHARS - 1)) continue
+    // A reference would not say that the call failed.
+    if (!isLongerThan(text, SHORT_RESULT_CHARS - 1) || resultProblem(text) !== undefined) continue
     const alike = newest.get(outlineOf(text)) ?? []
     const same = alike.find((later) => later.content === text)
     const listing = listingKey(message, calls.get(message), options)

@@ -1,4 +1,3 @@
-import { ellipsize } from "../../base/text.ts"
 import { toolFailureText } from "../../toolkit/error-text.ts"
 import type { CalledTool, CallToolPort } from "../../toolkit/ports/call-tool.ts"
 import type { FileTracker } from "../../toolkit/ports/files.ts"
@@ -13,7 +12,6 @@ import type { PreparedCall, ReadyCall } from "./prepare.ts"
 
 /** A result that a script filters never reaches the model, so it may be longer than one that does. */
 const MAX_RESULT_CHARS = 2_000_000
-const MAX_LOGGED_CHARS = 2000
 const MAX_NOTES = 8
 
 export interface InnerCalls {
@@ -135,9 +133,7 @@ function recordOf({ prepared: { call, shown }, result }: Settled): InnerCallReco
   return { call, tool: shown.name, text: result.whole, provenance: result.provenance }
 }
 
-function logCall({ prepared: { shown }, end }: Settled, { log, redact }: DispatchSession): void {
+function logCall({ prepared: { shown }, result, end }: Settled, { log }: DispatchSession): void {
   const record = { type: "sandbox_tool_call", tool: shown.name, duration: end.durationMs / 1000, status: end.outcome }
-  const args = redact(JSON.stringify(shown.args))
-  const logged = args.length > MAX_LOGGED_CHARS ? ellipsize(args, MAX_LOGGED_CHARS) : shown.args
-  log?.info(JSON.stringify({ ...record, args: logged }))
+  log?.info(JSON.stringify({ ...record, result_chars: result.whole.length }))
 }

@@ -5,6 +5,7 @@ import type { Workspace } from "../../exec/workspace.ts"
 import type { Auxiliary } from "../../llm/auxiliary/auxiliary.ts"
 import type { Walls } from "../../policy/commands/command-verdict.ts"
 import type { PolicyDirectories } from "../../policy/policy-request.ts"
+import type { StartedProcess } from "../../policy/program-input.ts"
 import type { TextOrigins } from "../../policy/provenance/text-origins.ts"
 import type { AgentEventBody } from "../../protocol/events.ts"
 import type { Provenance, ToolCall, ToolMessage } from "../../protocol/message.ts"
@@ -37,6 +38,8 @@ export interface DispatchSession {
   readonly isNamedByGit?: (path: string) => Promise<boolean>
   /** Returns those of the directories whose git repositories are newer than this process. Absent: it cannot be known. */
   readonly newRepositories?: (directories: readonly string[]) => Promise<ReadonlySet<string>>
+  /** What a background process was started with. Absent: its input is judged as that of a shell. */
+  readonly startedProcess?: (id: string) => Promise<StartedProcess | undefined>
   /** Which text of the conversation is the user's and which came from outside. Absent: calls are not judged by origin. */
   readonly origins?: () => Promise<TextOrigins>
   /** Receives each call that a script made: what it read and wrote counts for `origins`, although the history does not contain it. */

@@ -152,7 +152,7 @@ async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run
   const current = wasAsked(verdict.decision) ? withPerCallFileCache(session.workspace) : cached
   const workspace = withConfinement(withJudgedPaths(current, verdict.paths), verdict.confinement)
   const context: DispatchSession["context"] = (...call) => ({ ...session.context(...call), workspace })
-  const { granted: opened = [], opensInstructions } = verdict.confinement ?? {}
+  const { granted: opened = [], open, opensInstructions } = verdict.confinement ?? {}
   const innerCalls = callsTools(prepared) ? await openInnerCalls(prepared, session, run) : undefined
   const ports: Partial<ToolPorts> = innerCalls === undefined ? {} : { callTool: innerCalls.port }
   const outcome = await runTool(
@@ -162,6 +162,7 @@ async function judgeAndRun(prepared: PreparedCall, session: DispatchSession, run
       ...run,
       opened,
       ...(opensInstructions === undefined ? {} : { opensInstructions }),
+      ...(open === undefined ? {} : { opensGitSettings: true }),
       ports,
     },
   )

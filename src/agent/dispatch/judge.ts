@@ -62,6 +62,7 @@ export async function judge(
     if (input !== undefined && outcome.how !== "skipped") {
       session.shell.inputs.set(input.process, input.after)
       if (input.after.state !== undefined) session.shell.ranElsewhere(input.after.state)
+      if (input.written !== undefined) session.shell.ranElsewhere(input.written)
     }
     const adopted = session.workspace.adoptedStates?.()
     const isKept = adopted !== undefined && adopted !== adoptedBefore

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path"
 import { isRecord, parseJson } from "../../base/json.ts"
 import type { FileSystem, JudgedPath, Workspace } from "../../exec/workspace.ts"
 import { writableRoots } from "../../policy/file-floor.ts"
-import type { CommandFinding, Walls } from "../../policy/commands/command-verdict.ts"
+import type { CommandFacts, CommandFinding, Container, Walls } from "../../policy/commands/command-verdict.ts"
 import type { JudgedCommand, PolicyDirectories, PolicyRequest } from "../../policy/policy-request.ts"
 import type { PackageScripts } from "../../policy/commands/protected-file-rules.ts"
 import type { ShellState } from "../../policy/shell/understood-command.ts"
@@ -24,13 +24,20 @@ export interface JudgedCall {
   /** The paths that the tool may access, as they were judged. */
   readonly judgedPaths: readonly JudgedPath[]
   /** What the call sends to a background process, and what later input of that process continues. */
-  readonly input?: { readonly process: string; readonly after: ProcessInput }
+  readonly input?: { readonly process: string; readonly after: ProcessInput; readonly written?: ShellState }
 }
 
 /** What a judgement needs of a session. `hermes permissions explain` provides it without one. */
 export interface JudgeSession extends Pick<
   DispatchSession,
-  "permissions" | "policyDirectories" | "walls" | "scriptWalls" | "hasSudoPassword" | "newRepositories"
+  | "permissions"
+  | "policyDirectories"
+  | "walls"
+  | "scriptWalls"
+  | "hasSudoPassword"
+  | "newRepositories"
+  | "isNamedByGit"
+  | "startedProcess"
 > {
   readonly shell: Pick<ShellMemory, "before" | "inputs">
   readonly workspace: Pick<Workspace, "cwd"> & {
@@ -76,6 +83,7 @@ export async function judgedCall(prepared: CallToJudge, session: JudgeSession): 
       ...(typeof action === "string" ? { action } : {}),
       ...(parsed.confirm === undefined ? {} : { confirm: parsed.confirm }),
       ...resolved,
+      ...(parsed.access === "write" && (await areNamedByGit(judgedPaths, session)) ? { isNamedByGit: true } : {}),
       commands,
       runsCommands,
       ...(isScript ? { isScript } : {}),
@@ -115,27 +123,44 @@ interface Shell {
 }
 
 async function judgedCommands({ parsed }: CallToJudge, session: JudgeSession, shell: Shell): Promise<JudgedLines> {
-  return { commands: await judgedLines(commandLines(parsed.subjects), session, shell) }
+  const lines = commandLines(parsed.subjects)
+  return { commands: await Promise.all(lines.map((line) => judgedLine(line, session, shell))) }
 }
 
 function commandLines(subjects: readonly Subject[]): readonly string[] {
   return subjects.flatMap((subject) => (subject.kind === "command" ? [subject.command] : []))
 }
 
-/** A running program may be a shell, so what is sent to it is judged as the command line that it becomes. */
+/** What is sent to a running program is judged by what the program makes of it. */
 async function judgedInput({ parsed }: CallToJudge, session: JudgeSession, shell: Shell): Promise<JudgedLines> {
   const { action, session_id: process, data } = parsed.args
   if (typeof process !== "string" || (action !== "write" && action !== "submit")) return { commands: [] }
-  const { afterInput, inputLine, keyFinding, NO_INPUT } = await import("./process-input.ts")
+  const { afterInput, inputLine, judgeInput, keyFinding, NO_INPUT } = await import("./process-input.ts")
   const before = session.shell.inputs.get(process) ?? NO_INPUT
   const line = inputLine(before, typeof data === "string" ? data : "")
-  const { userHome } = session.policyDirectories
-  const sent = { line: action === "submit" ? `${line}\n` : line, initial: shell.state, userHome }
-  const judged = await judgedLines([line], session, { ...shell, state: before.state ?? shell.state })
+  const facts = factsOf(session)
+  const { command, isShell, mayBeShell, written } = await judgeInput(line, {
+    before,
+    started: await session.startedProcess?.(process),
+    state: shell.state,
+    facts,
+    judge: async (text, state) => await judgedLine(text, session, { ...shell, state }),
+    realPaths: async (paths) => await lookedUp(paths, session, shell.realPaths),
+  })
   const keys = keyFinding(line)
+  const after = afterInput(before, {
+    line: action === "submit" ? `${line}\n` : line,
+    initial: shell.state,
+    userHome: facts.userHome,
+    isShell,
+  })
   return {
-    commands: keys === undefined ? judged : judged.map((command) => withFinding(command, keys)),
-    input: { process, after: afterInput(before, sent) },
+    commands: [keys === undefined ? command : withFinding(command, keys)],
+    input: {
+      process,
+      after: mayBeShell === true ? { ...after, mayBeShell } : after,
+      ...(written === undefined ? {} : { written }),
+    },
   }
 }
 
@@ -146,36 +171,53 @@ function withFinding(command: JudgedCommand, finding: CommandFinding): JudgedCom
   return { ...command, verdict: { ...verdict, level, findings: [...verdict.findings, finding] } }
 }
 
-async function judgedLines(
-  lines: readonly string[],
+async function lookedUp(
+  paths: readonly string[],
   session: JudgeSession,
-  { state, realPaths }: Shell,
-): Promise<readonly JudgedCommand[]> {
-  if (lines.length === 0) return []
-  const { judgeCommand } = await import("../../policy/judge-command.ts")
-  const lookUp = async (paths: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-    await Promise.all(paths.map(async (path) => realPaths.set(path, await realPathOrItself(path, session))))
-    return realPaths
-  }
-  const { userHome, hermesHome, hermesRoot, workspaceRoot, programRoot } = session.policyDirectories
-  const facts = {
+  realPaths: Map<string, string>,
+): Promise<ReadonlyMap<string, string>> {
+  await Promise.all(paths.map(async (path) => realPaths.set(path, await realPathOrItself(path, session))))
+  return realPaths
+}
+
+function factsOf({ policyDirectories, hasSudoPassword }: JudgeSession): Omit<CommandFacts, "realPath"> {
+  const { userHome, hermesHome, hermesRoot, workspaceRoot, programRoot } = policyDirectories
+  return {
     userHome,
     hermesHome,
     hermesRoot,
     workspaceRoot,
     ...(programRoot === undefined ? {} : { programRoot }),
-    hasSudoPassword: session.hasSudoPassword === true,
+    hasSudoPassword: hasSudoPassword === true,
   }
+}
+
+async function judgedLine(line: string, session: JudgeSession, { state, realPaths }: Shell): Promise<JudgedCommand> {
+  const { judgeCommand } = await import("../../policy/judge-command.ts")
+  const lookUp = async (paths: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+    await lookedUp(paths, session, realPaths)
+  const facts = factsOf(session)
   const packageScripts = async (directories: readonly string[]): Promise<PackageScripts> =>
     new Map(await Promise.all(directories.map(async (path) => [path, await scriptsIn(path, session)] as const)))
   const readTexts = async (paths: readonly string[]): Promise<ReadonlyMap<string, string>> => {
     const texts = await Promise.all(paths.map(async (path) => [path, await textOf(path, session)] as const))
     return new Map(texts.flatMap(([path, text]) => (text === undefined ? [] : [[path, text]])))
   }
-  const contained = async (paths: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const contained = async (
+    containers: readonly Container[],
+  ): Promise<ReadonlyMap<string, readonly string[] | undefined>> => {
     const { containedNames } = await import("./contained-names.ts")
-    const found = paths.map(async (path) => [path, await containedNames(path, session.workspace.files)] as const)
-    return new Map((await Promise.all(found)).flatMap(([path, names]) => (names === undefined ? [] : [[path, names]])))
+    const found = await Promise.all(
+      containers.map(async (container) => ({
+        container,
+        names: await containedNames(container, session.workspace.files),
+      })),
+    )
+    return new Map(
+      found.flatMap(({ container: { path }, names }) =>
+        names === undefined ? [] : [[path, names === "unreadable" ? undefined : names]],
+      ),
+    )
   }
   const programs = {
     programDirectories: session.policyDirectories.programDirectories ?? [],
@@ -192,7 +234,7 @@ async function judgedLines(
     programs,
     ...(session.newRepositories === undefined ? {} : { newRepositories: session.newRepositories }),
   }
-  return await Promise.all(lines.map((line) => judgeCommand(line, judgement)))
+  return await judgeCommand(line, judgement)
 }
 
 async function isFile(path: string, { workspace }: JudgeSession): Promise<boolean> {
@@ -227,6 +269,15 @@ async function scriptsIn(directory: string, session: JudgeSession): Promise<Read
   return Object.fromEntries(
     Object.entries(scripts).flatMap(([name, text]) => (typeof text === "string" ? [[name, text]] : [])),
   )
+}
+
+async function areNamedByGit(
+  paths: readonly JudgedPath[],
+  { isNamedByGit }: Pick<JudgeSession, "isNamedByGit">,
+): Promise<boolean> {
+  if (isNamedByGit === undefined) return false
+  const found = await Promise.all(paths.flatMap(({ real, entry }) => [...new Set([real, entry])]).map(isNamedByGit))
+  return found.includes(true)
 }
 
 /** The paths that the policy compares, as written and with links resolved. */

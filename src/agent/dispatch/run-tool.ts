@@ -18,7 +18,8 @@ const INTERRUPT_GRACE_MS = 3000
 export async function runTool(
   prepared: ReadyCall,
   session: DispatchSession,
-  run: CallRun & Pick<StartingCall, "opened" | "opensInstructions"> & { readonly ports: Partial<ToolPorts> },
+  run: CallRun &
+    Pick<StartingCall, "opened" | "opensInstructions" | "opensGitSettings"> & { readonly ports: Partial<ToolPorts> },
 ): Promise<Outcome> {
   const { clock } = session
   const { events, signal, heartbeat } = run
@@ -36,6 +37,7 @@ export async function runTool(
       preview,
       opened: run.opened,
       ...(run.opensInstructions === undefined ? {} : { opensInstructions: run.opensInstructions }),
+      ...(run.opensGitSettings === undefined ? {} : { opensGitSettings: run.opensGitSettings }),
       signal,
       ask: (question) => askPort.ask(question),
       tell: (kind, text) => {

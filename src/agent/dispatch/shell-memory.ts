@@ -21,13 +21,14 @@ export interface ShellMemory {
 }
 
 export function createShellMemory(directory?: string): ShellMemory {
-  return memoryWith(directory, { files: new Map(), links: new Map(), remotes: new Set() })
+  return memoryWith(directory, { files: new Map(), links: new Map(), copies: new Map(), remotes: new Set() })
 }
 
 /** What commands changed on the disk, for all shells. */
 interface ChangedFiles {
   readonly files: Map<string, string | undefined>
   readonly links: Map<string, string>
+  readonly copies: Map<string, string>
   readonly remotes: Set<string>
 }
 
@@ -52,12 +53,13 @@ function memoryWith(directory: string | undefined, changed: ChangedFiles): Shell
 }
 
 /** A text that may not have been written, or that another shell wrote at the same time, is not known where an earlier one differs. */
-function addChanges(changed: ChangedFiles, { files, links, remotes }: ShellState, isCertain: boolean): void {
+function addChanges(changed: ChangedFiles, { files, links, copies, remotes }: ShellState, isCertain: boolean): void {
   for (const [path, text] of files ?? []) {
     const differs = changed.files.has(path) && changed.files.get(path) !== text
     changed.files.set(path, differs && !isCertain ? undefined : text)
   }
   for (const [path, target] of links ?? []) changed.links.set(path, target)
+  for (const [path, program] of copies ?? []) changed.copies.set(path, program)
   for (const name of remotes ?? []) changed.remotes.add(name)
 }
 

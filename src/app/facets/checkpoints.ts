@@ -1,9 +1,13 @@
+import { basename, dirname, join } from "node:path"
+
 import { lazy } from "../../base/lazy.ts"
+import { realPath } from "../../base/real-path.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { ellipsize } from "../../base/text.ts"
 import type { StartingCall } from "../../agent/facet.ts"
 import type { Checkpoints } from "../../exec/checkpoints/checkpoints.ts"
 import type { Message, UserMessage } from "../../protocol/message.ts"
+import { isProtectedFile } from "../services/protected-file.ts"
 import { conversationRows } from "../services/conversation-rows.ts"
 import type { AppFacet, FacetContext } from "../session/facet-context.ts"
 import { createMissingSnapshots } from "./missing-snapshots.ts"
@@ -81,6 +85,11 @@ export function checkpointsFacet(context: FacetContext): AppFacet | undefined {
   }
 }
 
+/** The path with all links resolved except one at the end. */
+function realEntry(path: string): string {
+  return join(realPath(dirname(path)), basename(path))
+}
+
 /** A built-in tool that writes without naming a path changes the home of Hermes only: its memory or its skills. */
 function mayChangeProject({ access, subjects, entry }: StartingCall): boolean {
   if (access !== "write") return access === "exec"
@@ -140,6 +149,10 @@ async function openCheckpoints(
     settings: { ...checkpointSettings(config), enabled: how.enabled },
     clock,
     log,
+    // The user's own change, so that the check of a background process must not undo it.
+    restored: (paths) => {
+      services.backgroundChecks.accept(realPath(how.initialDirectory), paths.filter(isProtectedFile).map(realEntry))()
+    },
     conversation: {
       messages: () => context.session().conversation.history,
       todo: () => context.ports().todo?.read() ?? [],

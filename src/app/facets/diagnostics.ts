@@ -27,7 +27,7 @@ export function diagnosticsFacet(context: FacetContext): AppFacet | undefined {
 
 const PROBE_MS = 6000
 
-async function openDiagnostics({ workspace, services }: FacetContext): Promise<LanguageDiagnostics> {
+async function openDiagnostics({ workspace, services, taskId }: FacetContext): Promise<LanguageDiagnostics> {
   const { config, environment, home, clock, log, version } = services
   const path = environment.get("PATH") ?? ""
   const { createLanguageDiagnostics } = await import("../../exec/language-server/language-diagnostics.ts")
@@ -37,7 +37,8 @@ async function openDiagnostics({ workspace, services }: FacetContext): Promise<L
       waitTimeout: config.get("lsp.wait_timeout"),
       servers: config.get("lsp.servers"),
     },
-    start: (command, options) => workspace.start(command, options),
+    start: async (command, options) =>
+      await services.sandboxedPrograms.run(taskId, () => workspace.start(command, options)),
     hasSandbox: async () => {
       if (config.get("terminal.sandbox") === "off") return false
       const { probeSandbox } = await import("../../exec/sandbox/probe-sandbox.ts")

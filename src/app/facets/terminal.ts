@@ -53,7 +53,8 @@ function sandboxHint({ workspace, services }: FacetContext): ResultNote | undefi
       forUser: `The sandbox lets commands write only to ${writable} and the caches of package managers. Add a directory with \`hermes config set terminal.sandbox_write '["DIRECTORY"]'\`.`,
       text:
         `[Commands run in a sandbox and may write only to ${writable} and the caches of package managers. Work there, or ask the user ` +
-        "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off.]",
+        "to add the directory to terminal.sandbox_write or to set terminal.sandbox to off. Files there that other programs execute or obey, such as " +
+        ".envrc or what a git hook starts, are read-only too; a file tool can write them, and asks the user.]",
     },
   ]
   return async ({ entry, error = "" }) => {

@@ -1,9 +1,14 @@
 /** Remembers the state of a project. */
 export type BeginCheck = () => BegunCheck
 
-export interface BegunCheck {
+export interface WriteObserver {
   /** A file tool is about to write these paths, and the user was asked about them. */
   accept(paths: readonly string[]): void
+  /** The file tool has ended. From now on, what others write there is checked. */
+  written(paths: readonly string[]): void
+}
+
+export interface BegunCheck extends WriteObserver {
   /** Checks what has changed since. Called once. */
   check(): Promise<void>
 }
@@ -15,7 +20,12 @@ export interface BegunCheck {
 export interface BackgroundChecks {
   /** Before a call in a project: checks what was written so far. Call the returned function when the call has ended. */
   pause(root: string): Promise<() => void>
-  accept(root: string, paths: readonly string[]): void
+  /** Before a file tool writes these paths. Call the returned function when it has ended. */
+  accept(root: string, paths: readonly string[]): () => void
+  /** Reports what file tools write in a project while a command runs, until the returned function is called. */
+  observeWrites(root: string, observer: WriteObserver): () => void
+  /** Whether at most one command runs in a project, and no background process. */
+  isAlone(root: string): boolean
   /** Begins when a background process has started in a project. */
   watch(root: string, begin: BeginCheck): BackgroundCheck
   /** Keeps `settled` waiting. */
@@ -32,12 +42,18 @@ export interface BackgroundCheck {
 export function createBackgroundChecks(): BackgroundChecks {
   const watched = new Set<Watched>()
   const calls = new Map<string, number>()
+  const writes = new Set<{ readonly root: string; readonly paths: readonly string[] }>()
+  const observers = new Set<{ readonly root: string; readonly observer: WriteObserver }>()
   const pending = new Set<Promise<void>>()
   const inProject = (root: string): readonly Watched[] => [...watched].filter((entry) => entry.root === root)
+  const runningWrites = (project: string): readonly string[] =>
+    [...writes].flatMap(({ root, paths }) => (root === project ? paths : []))
+  const observersIn = (project: string): readonly WriteObserver[] =>
+    [...observers].flatMap(({ root, observer }) => (root === project ? [observer] : []))
   const beginUnlessPaused = (entry: Watched): void => {
     if (!watched.has(entry) || (calls.get(entry.root) ?? 0) > 0) return
     entry.begun ??= entry.begin()
-    entry.begun.accept(entry.accepted.splice(0))
+    entry.begun.accept([...entry.accepted.splice(0), ...runningWrites(entry.root)])
   }
   return {
     pause: async (root) => {
@@ -49,11 +65,28 @@ export function createBackgroundChecks(): BackgroundChecks {
       }
     },
     accept: (root, paths) => {
-      for (const { begun, accepted } of inProject(root)) {
-        if (begun === undefined) accepted.push(...paths)
-        else begun.accept(paths)
+      const write = { root, paths }
+      writes.add(write)
+      for (const observer of observersIn(root)) observer.accept(paths)
+      for (const { begun } of inProject(root)) begun?.accept(paths)
+      return () => {
+        writes.delete(write)
+        for (const observer of observersIn(root)) observer.written(paths)
+        for (const { begun, accepted } of inProject(root)) {
+          if (begun === undefined) accepted.push(...paths)
+          else begun.written(paths)
+        }
       }
     },
+    observeWrites: (root, observer) => {
+      const entry = { root, observer }
+      observers.add(entry)
+      observer.accept(runningWrites(root))
+      return () => {
+        observers.delete(entry)
+      }
+    },
+    isAlone: (root) => (calls.get(root) ?? 0) <= 1 && inProject(root).length === 0,
     watch: (root, begin) => {
       const entry: Watched = { root, begin, begun: undefined, accepted: [] }
       let last = Promise.resolve()

@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
+
+import { readRegularText } from "../../base/regular-file.ts"
 
 /** Files of git that are read here have one line. */
 const MAX_CHARS = 4096
@@ -23,10 +24,5 @@ function gitDirectory(root: string): string {
 }
 
 function firstLine(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8").slice(0, MAX_CHARS).split("\n", 1)[0]?.trim()
-  } catch {
-    // It does not exist, or it is a directory.
-    return undefined
-  }
+  return readRegularText(path)?.slice(0, MAX_CHARS).split("\n", 1)[0]?.trim()
 }

@@ -10,15 +10,17 @@ interface InterruptedChecksOptions {
   readonly home: Pick<Home, "file" | "path">
   readonly log: Logger
   readonly notices: CommandNotices
+  /** The directories of programs, of which git is one. */
+  readonly path: string
 }
 
 /** Makes the checks of commands during which an earlier Hermes was killed, once. Most starts have none and only look for records. */
-export function createInterruptedChecks({ home, log, notices }: InterruptedChecksOptions): () => Promise<void> {
+export function createInterruptedChecks({ home, log, notices, path }: InterruptedChecksOptions): () => Promise<void> {
   return lazy(async () => {
     if (!hasFiles(home.file("cache", "sandbox", "running"))) return
     try {
       const { checkInterrupted } = await import("../../exec/sandbox/interrupted-checks.ts")
-      await checkInterrupted(home.path, (texts) => {
+      await checkInterrupted({ hermesHome: home.path, path }, (texts) => {
         notices.add(texts)
       })
     } catch (error) {

@@ -18,6 +18,7 @@ import type { ToolRegistry } from "../../toolkit/registry.ts"
 import type { FileRegistry } from "../../tools/file/tracking/file-tracker.ts"
 import type { AuditFile } from "../permissions/audit-log.ts"
 import type { BackgroundChecks } from "./background-checks.ts"
+import type { SandboxedPrograms } from "./sandboxed-programs.ts"
 import type { BackgroundProcesses } from "./background-processes.ts"
 import type { McpService } from "./mcp-servers.ts"
 import type { BackgroundTasks } from "./background-tasks.ts"
@@ -75,6 +76,7 @@ export interface Services {
   readonly machine: LocalMachine
   readonly commandNotices: CommandNotices
   readonly backgroundChecks: BackgroundChecks
+  readonly sandboxedPrograms: SandboxedPrograms
   /** Checks what commands left behind during which an earlier Hermes was killed. */
   readonly interruptedChecks: () => Promise<void>
   /** The workspaces of open sessions, which are killed when the process must exit at once. */

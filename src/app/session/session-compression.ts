@@ -6,7 +6,7 @@ import { checkSummaryModel } from "../../agent/context/summary-model-check.ts"
 import type { SummaryModelCheck } from "../../agent/context/summary-model-check.ts"
 import { windowBudget } from "../../agent/context/window-budget.ts"
 import { createEstimator } from "../../agent/context/token-estimate.ts"
-import { generalDigest } from "../../agent/context/result-digest.ts"
+import { digestCall } from "../../agent/context/result-digest.ts"
 import type { Conversation } from "../../agent/conversation.ts"
 import type { DispatchSession } from "../../agent/dispatch/dispatch-session.ts"
 import type { Facets } from "../../agent/facets.ts"
@@ -63,7 +63,7 @@ export function createSessionCompression(source: CompressionSource, services: Se
       const { spillText } = await import("../../agent/dispatch/bound-result.ts")
       return await spillText(text, dispatch)
     },
-    digest: (call) => digests.get(call.tool)?.(call) ?? generalDigest(call),
+    digest: (call) => digestCall(call, digests.get(call.tool)),
     newestResultOnly: (tool) => dispatch.tools.get(tool)?.newestResultOnly === true,
     ...(feasible.thresholdCap === undefined ? {} : { thresholdCap: feasible.thresholdCap }),
   })

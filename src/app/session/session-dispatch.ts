@@ -105,6 +105,10 @@ export function createDispatchSession(source: DispatchSource, services: Services
     ...(workspace.kind === "local"
       ? { newRepositories: newRepositories(services), isNamedByGit: namedByGit(workspaceRoot, home) }
       : {}),
+    startedProcess: async (id) => {
+      const process = (await services.processes.open()).peek(id)
+      return process === undefined ? undefined : { command: process.command, directory: process.cwd }
+    },
     hasSudoPassword: (environment.get("SUDO_PASSWORD") ?? "") !== "",
     audit: {
       record: (entry) => {

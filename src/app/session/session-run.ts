@@ -158,7 +158,7 @@ async function* storeAndAnswer(input: UserInput, run: RunInput): Steps<TurnEnd> 
   const expanded = run.isTyped && mayNeedExpansion(contentText(input)) ? yield* expand(input, run) : undefined
   if (signal.aborted && expanded !== undefined) return interruptedEnd(INTERRUPTED_BEFORE_SENDING, createTally())
   if (expanded?.kind === "refused") return notSent(expanded.reason)
-  for (const text of expanded?.warnings ?? []) yield { type: "status", kind: "warning", text }
+  for (const text of expanded?.warnings ?? []) yield { type: "status", kind: "warning", text, quotesInput: true }
   const fromFacets = await facets.beforeTurn({ text: contentText(input), history: conversation.history, model, signal })
   const refusal = facets.refusesTurn()
   if (refusal !== undefined) {

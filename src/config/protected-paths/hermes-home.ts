@@ -21,12 +21,36 @@ export const HERMES_SECRETS: readonly string[] = [
 /** Tool results that were too long to send, in a directory for each conversation. */
 export const HERMES_RESULTS = "cache/hermes-results"
 
-/** Paths in a Hermes home that only Hermes reads: what it knows about its settings and other conversations. A conversation reads its own results. */
+/**
+ * Paths in a Hermes home that only Hermes reads: what it knows about its settings and other conversations. A conversation reads its own results.
+ * Memories, plans, commands, skills, imported notes and received files are no part of it: conversations share them.
+ */
 export const HERMES_PRIVATE: readonly string[] = [
+  ".hermes_history",
+  "backups",
   "cache/drafts",
+  "cache/image_descriptions.json",
   "cache/partial-replies",
   "cache/rules",
+  "cache/sandbox/running",
   HERMES_RESULTS,
+  "checkpoints",
+  "cron/output",
+  "delegations",
+  "kanban",
+  "kanban.db",
+  "learning_candidates.json",
+  "learnings.jsonl",
+  "logs",
+  "memory_index.db",
+  "memory_index.db-shm",
+  "memory_index.db-wal",
+  "pastes",
+  "pending",
+  "processes.json",
+  "runtime",
+  "sessions",
+  "trajectories",
 ]
 
 /** Paths in a Hermes home that no tool writes: secrets, the security policy, the session store. */

@@ -75,6 +75,8 @@ export interface CheckpointsOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly conversation?: ConversationAccess
+  /** Called with the absolute paths that a restore has written or removed. */
+  readonly restored?: (paths: readonly string[]) => void
   /** See `TurnSnapshotsOptions`. */
   readonly patienceMs?: number
 }
@@ -122,6 +124,11 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     signal.throwIfAborted()
     return await work()
   }
+  const reported = <T extends RestoreOutcome>(result: Result<T>): Result<T> => {
+    if (result.ok)
+      options.restored?.([...result.value.written, ...result.value.removed].map((path) => join(root(), path)))
+    return result
+  }
 
   return {
     beginTurn: (turnId) => {
@@ -147,13 +154,14 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     otherRoots: () => [...others].filter((directory) => directory !== root()),
     list: (request) => afterSnapshots(request.signal, () => store.list(root(), request)),
     diff: (hash, request) => guarded(() => afterSnapshots(request.signal, () => store.diff(root(), hash, request))),
-    restore: (hash, request) =>
-      guarded(() => afterSnapshots(request.signal, () => store.restore(root(), hash, request))),
+    restore: async (hash, request) =>
+      reported(await guarded(() => afterSnapshots(request.signal, () => store.restore(root(), hash, request)))),
     named: {
       ...named,
       save: (name, request) => guarded(() => named.save(name, request)),
       diff: (name, signal) => guarded(() => named.diff(name, signal)),
-      restore: (name, request) => guarded(() => afterSnapshots(request.signal, () => named.restore(name, request))),
+      restore: async (name, request) =>
+        reported(await guarded(() => afterSnapshots(request.signal, () => named.restore(name, request)))),
       delete: (name, signal) => guarded(() => named.delete(name, signal)),
     },
     close: async (signal) => {

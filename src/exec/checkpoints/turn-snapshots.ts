@@ -1,4 +1,5 @@
 import { isInside } from "../../base/is-inside.ts"
+import { counted } from "../../base/counted.ts"
 import { orAborted } from "../../base/abort.ts"
 import type { Logger } from "../../base/logger.ts"
 import { realPath } from "../../base/real-path.ts"
@@ -177,7 +178,7 @@ export function createTurnSnapshots(options: TurnSnapshotsOptions): TurnSnapshot
     } catch (error) {
       if (call.signal.aborted) return undefined
       if (!wasFinished) return await orAborted(result, call.signal)
-      log.warning(`no checkpoint of ${call.files.join(", ")}: ${errorMessage(error)}`)
+      log.warning(`no checkpoint of ${counted(call.files.length, "file")} in ${directory}: ${errorMessage(error)}`)
       return { kind: "failed", directory, reason: problem?.kind === "failed" ? problem.reason : errorMessage(error) }
     }
   }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { basename, dirname, extname, isAbsolute, join } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
@@ -6,6 +6,7 @@ import { isProgram, programDirectories } from "../../base/find-program.ts"
 import { isInside } from "../../base/is-inside.ts"
 import { isRecord, parseJson } from "../../base/json.ts"
 import { realPath } from "../../base/real-path.ts"
+import { readRegularText } from "../../base/regular-file.ts"
 import type { ConfiguredServer } from "./server-settings.ts"
 import type { ServerProgram } from "./server-table.ts"
 
@@ -145,13 +146,8 @@ function isAtLeast(file: string, since: NonNullable<ServerProgram["since"]>): bo
 }
 
 function readManifest(file: string): { readonly name: string; readonly version: string } | undefined {
-  try {
-    const manifest = parseJson(readFileSync(file, "utf8"))
-    if (!isRecord(manifest)) return undefined
-    const { name, version } = manifest
-    return typeof name === "string" && typeof version === "string" ? { name, version } : undefined
-  } catch {
-    // There is no package.json in this directory.
-    return undefined
-  }
+  const manifest = parseJson(readRegularText(file) ?? "")
+  if (!isRecord(manifest)) return undefined
+  const { name, version } = manifest
+  return typeof name === "string" && typeof version === "string" ? { name, version } : undefined
 }

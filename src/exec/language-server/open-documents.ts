@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from "node:fs"
+import { statSync } from "node:fs"
 import { pathToFileURL } from "node:url"
 
+import { readRegularFile } from "../../base/regular-file.ts"
 import type { RunningServer } from "./running-server.ts"
 
 /** A file in the state last sent to the server. */
@@ -115,11 +116,10 @@ function readFromDisk(path: string): FileOnDisk | undefined {
   const stamp = stampOf(path)
   if (stamp === undefined) return undefined
   try {
-    const bytes = readFileSync(path)
-    if (bytes.length > MAX_DOCUMENT_BYTES) return undefined
+    const { bytes } = readRegularFile(path, { maxBytes: MAX_DOCUMENT_BYTES })
     return { text: new TextDecoder("utf-8").decode(bytes), stamp }
   } catch {
-    // The file was deleted meanwhile or is not readable.
+    // The file was deleted or replaced meanwhile, is too large or not readable.
     return undefined
   }
 }

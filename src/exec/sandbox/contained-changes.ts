@@ -1,9 +1,11 @@
-import { chmodSync, existsSync, lstatSync, realpathSync, renameSync, symlinkSync } from "node:fs"
+import { chmodSync, lstatSync, realpathSync, renameSync, symlinkSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 import { writeFileAtomic } from "../../base/atomic-file.ts"
+import { randomHex } from "../../base/random-and-hash.ts"
 import { errorCode } from "../../base/system-error.ts"
 import { openVerified } from "../local/verified-path.ts"
+import { factsOf } from "./file-facts.ts"
 import { isClosedSince, openDirectory } from "./closed-directories.ts"
 
 /**
@@ -31,6 +33,18 @@ export function renameAside(path: string, writable: Writable): string | undefine
   })
 }
 
+/**
+ * Renames the entry with these bytes, in the directory of a path, to the path or a similar one. Returns the new name; undefined when it is out
+ * of reach. Throws the system error.
+ */
+export function renameBytes(path: string, bytes: Buffer, writable: Writable): string | undefined {
+  return inParent(path, writable, (entry) => {
+    const target = unusedName(entry)
+    renameSync(Buffer.concat([Buffer.from(`${dirname(entry)}/`), bytes]), target)
+    return basename(target)
+  })
+}
+
 /** Creates a link. */
 export function restoreLink(path: string, target: string, writable: Writable): void {
   inParent(path, writable, (entry) => {
@@ -53,16 +67,45 @@ export function replaceFile(
   return replaced === true
 }
 
+const MAX_NAME_BYTES = 255
+const MAX_NUMBER = 20
+
+/** The path, or one with a number or a shorter name. */
 export function unusedName(path: string, number = 1): string {
-  const candidate = number === 1 ? path : `${path}-${number}`
-  return existsSync(candidate) ? unusedName(path, number + 1) : candidate
+  const ending = `${OWN_ENDING.exec(path)?.[0] ?? ""}${endingFor(number)}`
+  const name = basename(path).replace(OWN_ENDING, "")
+  const candidate = join(dirname(path), `${takeBytes(name, MAX_NAME_BYTES - ending.length)}${ending}`)
+  return lstatSync(candidate, { throwIfNoEntry: false }) === undefined ? candidate : unusedName(path, number + 1)
+}
+
+const OWN_ENDING = /\.from-sandbox$/u
+
+/** Whether a name is one that `renameAside` gives. */
+export function isRenamedAside(name: string): boolean {
+  return /\.from-sandbox(?:-[\da-f]+)?$/u.test(name)
+}
+
+/** A command may have taken all numbers. */
+function endingFor(number: number): string {
+  if (number === 1) return ""
+  return number <= MAX_NUMBER ? `-${number}` : `-${randomHex(8)}`
+}
+
+function takeBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text
+  let taken = ""
+  let bytes = 0
+  for (const character of text) {
+    bytes += Buffer.byteLength(character)
+    if (bytes > maxBytes) break
+    taken += character
+  }
+  return taken
 }
 
 /** The outermost link among the directories above a path. */
 export function linkAbove(path: string, writable: Writable): string | undefined {
-  return directoriesAbove(path, writable).find(
-    (directory) => lstatSync(directory, { throwIfNoEntry: false })?.isSymbolicLink() === true,
-  )
+  return directoriesAbove(path, writable).find((directory) => factsOf(directory)?.isSymbolicLink() === true)
 }
 
 /**
@@ -75,7 +118,7 @@ export function openDirectoriesAbove(
 ): void {
   if (process.getuid?.() === 0) return
   for (const directory of directoriesAbove(path, writable)) {
-    const facts = lstatSync(directory, { throwIfNoEntry: false })
+    const facts = factsOf(directory)
     if (facts?.isDirectory() !== true || !isClosedSince(facts, sinceMs)) continue
     openDirectory(directory)
   }

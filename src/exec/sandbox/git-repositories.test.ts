@@ -95,3 +95,26 @@ test("a git directory whose other files are elsewhere is found with the settings
     "build/worktree/config.worktree",
   ])
 })
+
+test.each([
+  "[x][core]fsmonitor=e",
+  "[core]\na = b\\\n[x]\nfsmonitor = e\n",
+  "[core]\nfsmonitor = e\u2028\n",
+  "[core]\nfsmonitor = e\rf\n",
+  `${"# comment\n".repeat(200_000)}[core]\nfsmonitor = e\n`,
+])("programs are found however the settings are written, case %#", (text) => {
+  expect(executingKeys(text)).toContain("core.fsmonitor")
+})
+
+test("paths in git files are read as git reads them", async () => {
+  await using home = await temporaryHome()
+  const at = (name: string): string => join(home.workdir, name)
+  for (const name of ["two/.git", "both/HEAD", "both/objects/x", "both/.git/x", "common/.git/commondir"])
+    await mkdir(dirname(at(name)), { recursive: true })
+  await writeFile(at("two/.git"), "gitdir: ../a\nb\r\n\n")
+  await writeFile(at("both/HEAD"), "")
+  await writeFile(at("common/.git/commondir"), " c \n")
+  expect(gitConfigsOf(at("two"))[0]).toBe(at("a\nb/config"))
+  expect(gitConfigsOf(at("both"))).toEqual(expect.arrayContaining([at("both/config"), at("both/.git/config")]))
+  expect(gitConfigsOf(at("common"))[0]).toBe(at("common/.git/ c /config"))
+})

@@ -1,14 +1,23 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { mkdirSync, readdirSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 
+import { realPath } from "../../base/real-path.ts"
+import { readRegularText } from "../../base/regular-file.ts"
+import { isRenamedAside } from "./contained-changes.ts"
+import { factsOf, targetFactsOf } from "./file-facts.ts"
+import { parseGitConfig } from "./git-config-text.ts"
 import { createProjectIndex } from "./project-index.ts"
 
 /** In a git directory: what git executes, or what names it. `commondir` moves all of them to another directory. */
 const EXECUTED = ["config", "config.worktree", "hooks", "info/attributes", "commondir", "remotes", "branches"]
 
-/** The steps of a rebase that was begun in the repository of a directory. Git itself writes them, so they are not protected. */
-export function rebaseSteps(directory: string): string {
-  return join(gitDirectoryOf(directory), "rebase-merge", "git-rebase-todo")
+/**
+ * The steps of a rebase that was begun in the repository of a directory, or in another of its working trees. Git itself writes them, so they
+ * are not protected.
+ */
+export function rebaseSteps(directory: string): readonly string[] {
+  const own = gitDirectoryOf(directory)
+  return [own, ...subdirectories(join(own, "worktrees"))].map((path) => join(path, "rebase-merge", "git-rebase-todo"))
 }
 
 /** Those of the steps that run commands when the user continues the rebase. */
@@ -22,18 +31,31 @@ const MODULE_DEPTH = 4
 /** Returns what git executes or obeys in the repository of a directory, whether it exists or not; nothing if there is no repository. */
 export function executedByGit(directory: string): readonly string[] {
   const path = join(directory, ".git")
-  const facts = lstatSync(path, { throwIfNoEntry: false })
+  const facts = factsOf(path)
+  const bare = isGitDirectory(directory) ? executedIn(directory) : []
   // The file of a worktree or submodule names the git directory.
-  if (facts === undefined || !facts.isDirectory()) return facts === undefined ? [] : [path]
-  createHooks(path)
-  const inModules = moduleDirectories(join(path, "modules"), MODULE_DEPTH)
+  if (facts === undefined || !facts.isDirectory()) return facts === undefined ? bare : [path, ...bare]
   const inWorktrees = subdirectories(join(path, "worktrees"))
   return [
-    ...[path, ...inModules].flatMap((gitDirectory) => EXECUTED.map((name) => join(gitDirectory, name))),
+    ...executedIn(path),
     ...inWorktrees.flatMap((worktree) =>
       ["config.worktree", "commondir", "gitdir"].map((name) => join(worktree, name)),
     ),
+    ...bare,
   ]
+}
+
+/** In a git directory and in those of the submodules. */
+function executedIn(gitDirectory: string): readonly string[] {
+  createHooks(gitDirectory)
+  const inModules = moduleDirectories(join(gitDirectory, "modules"), MODULE_DEPTH)
+  return [gitDirectory, ...inModules].flatMap((one) => EXECUTED.map((name) => join(one, name)))
+}
+
+/** Whether git takes the directory itself for a git directory, such as that of a bare repository. */
+function isGitDirectory(directory: string): boolean {
+  const has = (name: string): boolean => factsOf(join(directory, name)) !== undefined
+  return has("HEAD") && (has("objects") || has("commondir"))
 }
 
 /** A directory of hooks that does not exist cannot be protected. An empty one has no effect. */
@@ -48,22 +70,41 @@ function createHooks(gitDirectory: string): void {
 function moduleDirectories(directory: string, depth: number): readonly string[] {
   if (depth === 0) return []
   return subdirectories(directory).flatMap((path) =>
-    lstatSync(join(path, "HEAD"), { throwIfNoEntry: false }) === undefined
+    factsOf(join(path, "HEAD")) === undefined
       ? moduleDirectories(path, depth - 1)
       : [path, ...moduleDirectories(join(path, "modules"), depth - 1)],
   )
 }
 
+/** Whether a path that `executedByGit` returned is in a git directory that has another name than `.git`. */
+export function isInBareRepository(path: string): boolean {
+  const name = EXECUTED.find((one) => path.endsWith(`/${one}`))
+  return name !== undefined && isGitDirectory(path.slice(0, -name.length - 1))
+}
+
+/** The other working trees of the repository in a directory, wherever they are. */
+export function worktreesOf(directory: string): readonly string[] {
+  return subdirectories(join(gitDirectoryOf(directory), "worktrees")).flatMap((path) => {
+    const gitFile = withoutLineEnd(readRegularText(join(path, "gitdir")) ?? "")
+    return gitFile === "" ? [] : [dirname(resolve(path, gitFile))]
+  })
+}
+
 function subdirectories(directory: string): readonly string[] {
   // Most repositories have neither submodules nor worktrees, and an exception takes longer than this check.
-  if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return []
-  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
-    entry.isDirectory() ? [join(directory, entry.name)] : [],
-  )
+  if (factsOf(directory)?.isDirectory() !== true) return []
+  try {
+    return readdirSync(directory, { withFileTypes: true }).flatMap((entry) =>
+      entry.isDirectory() ? [join(directory, entry.name)] : [],
+    )
+  } catch {
+    // It cannot be read.
+    return []
+  }
 }
 
 /** Each of them takes mounts, and the first command waits for the search. */
-const LIMITS = { directories: 400, depth: 4 }
+const LIMITS = { directories: 400, depth: 4, links: 0 }
 
 /** The directories near the root whose files are protected while commands run. */
 export async function findRepositories(root: string): Promise<readonly string[]> {
@@ -78,7 +119,7 @@ export function isNearRoot(directory: string, root: string): boolean {
 
 /** Whether git takes the directory for a repository, or for the git directory of one. */
 export function isRepositoryDirectory(directory: string): boolean {
-  return ["HEAD", ".git"].some((name) => lstatSync(join(directory, name), { throwIfNoEntry: false }) !== undefined)
+  return ["HEAD", ".git"].some((name) => factsOf(join(directory, name)) !== undefined)
 }
 
 /**
@@ -90,7 +131,7 @@ export function isRepositoryNewerThan(directory: string, sinceMs: number): boole
   const gitDirectory = dirname(config)
   if (gitDirectory === directory && !isRepositoryDirectory(directory)) return false
   return namesIn(gitDirectory).every((name) => {
-    const facts = lstatSync(join(gitDirectory, name), { throwIfNoEntry: false })
+    const facts = factsOf(join(gitDirectory, name))
     return facts === undefined || facts.ctimeMs > sinceMs
   })
 }
@@ -109,51 +150,89 @@ function namesIn(directory: string): readonly string[] {
  * `commondir` in it names. The first one is that of the repository.
  */
 export function gitConfigsOf(directory: string): readonly string[] {
+  // Git takes the directory itself for a repository where `.git` is none.
+  const own = [gitDirectoryOf(directory), ...(isGitDirectory(directory) ? [directory] : [])]
+  return [...new Set(own.flatMap(configsIn))]
+}
+
+function configsIn(gitDirectory: string): readonly string[] {
+  const named = withoutLineEnd(readRegularText(join(gitDirectory, "commondir")) ?? "")
+  const common = named === "" ? gitDirectory : resolve(gitDirectory, named)
+  return [join(common, "config"), join(gitDirectory, "config"), join(gitDirectory, "config.worktree")]
+}
+
+/** As git reads a path in a file: it may contain line breaks and end with spaces. */
+function withoutLineEnd(text: string): string {
+  return text.replace(/[\r\n]+$/u, "")
+}
+
+/**
+ * Returns the file or link that leads git to a directory whose path is not valid UTF-8, so that Hermes cannot read what is there; undefined
+ * where none does.
+ */
+export function leadingToUndecodable(directory: string): string | undefined {
+  const isUndecodable = (path: string): boolean => path.includes("\uFFFD")
+  const inside = join(directory, ".git")
   const own = gitDirectoryOf(directory)
-  const named = textIn(join(own, "commondir")).trim()
-  const common = named === "" ? own : resolve(own, named)
-  return [...new Set([join(common, "config"), join(own, "config"), join(own, "config.worktree")])]
+  if (isUndecodable(own.slice(directory.length)) || isUndecodable(realPath(own))) return inside
+  const common = join(own, "commondir")
+  return isUndecodable(readRegularText(common) ?? "") ? common : undefined
 }
 
 /** The git directory of the repository in a directory; the directory itself where it has none. */
 export function gitDirectoryOf(directory: string): string {
   const inside = join(directory, ".git")
-  const facts = statSync(inside, { throwIfNoEntry: false })
+  const facts = targetFactsOf(inside)
   if (facts?.isFile() !== true) return facts === undefined ? directory : inside
-  const [, named = ""] = /^gitdir: (.+)$/mu.exec(textIn(inside)) ?? []
-  return resolve(directory, named)
+  const [, named = ""] = /^gitdir: (.+)$/su.exec(readRegularText(inside) ?? "") ?? []
+  return resolve(directory, withoutLineEnd(named))
 }
 
-function textIn(path: string): string {
-  try {
-    return readFileSync(path, "utf8")
-  } catch {
-    // There is none, or it cannot be read.
-    return ""
-  }
-}
-
-/**
- * Returns the keys of a git configuration that name a program, a file with more configuration, or a transport that starts a program. It errs
- * on the side of too many: the text is read line by line, also where git would see the continuation of a value.
- */
+/** Returns the keys of a git configuration that name a program, a file with more configuration, or a transport that starts a program. */
 export function executingKeys(config: string): readonly string[] {
   return executingSettings(config).map(({ key }) => key)
 }
 
-/** The same with their values. */
-export function executingSettings(config: string): readonly { readonly key: string; readonly value: string }[] {
+interface ExecutingSetting {
+  readonly key: string
+  readonly value: string
+}
+
+/**
+ * The same with their values. It errs on the side of too many: the text is read as git does, and also line by line, for versions of git that
+ * read it differently.
+ */
+export function executingSettings(config: string): readonly ExecutingSetting[] {
+  const parsed = (parseGitConfig(config) ?? []).map(({ section, name, value }) => ({
+    key: `${section}.${name}`,
+    value,
+  }))
+  const settings = [...settingsInLines(config), ...parsed].filter(isExecuting)
+  return [...new Map(settings.map((setting) => [`${setting.key}\0${setting.value}`, setting])).values()]
+}
+
+function isExecuting({ key, value }: ExecutingSetting): boolean {
+  return (
+    isExecutingKey(key) ||
+    (key.endsWith(".url") && value.includes("::")) ||
+    (key === "submodule.update" && value.startsWith("!"))
+  )
+}
+
+function settingsInLines(config: string): readonly ExecutingSetting[] {
   let section = ""
   return config.split(/\r?\n/u).flatMap((line) => {
-    const [, header, rest] = /^\s*\[([^\]]*)\](.*)$/u.exec(line) ?? []
+    const [, header, rest] = /^\s*\[([^\]]*)\](.*)$/su.exec(line) ?? []
     if (header !== undefined) section = header.trim().split(/[\s.]/u, 1)[0]?.toLowerCase() ?? ""
-    const [, name = "", value = ""] = /^\s*([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?$/iu.exec(rest ?? line) ?? []
+    const [, name = "", value = ""] = /^\s*([a-z][a-z0-9-]*)\s*(?:=\s*(.*))?$/isu.exec(rest ?? line) ?? []
     if (name === "") return []
-    const key = `${section}.${name.toLowerCase()}`
-    const startsProgram =
-      (key.endsWith(".url") && value.includes("::")) || (key === "submodule.update" && /^"?!/u.test(value))
-    return EXECUTING_KEY.test(key) || startsProgram ? [{ key, value: value.replaceAll(/^"|"\s*$/gu, "").trim() }] : []
+    return [{ key: `${section}.${name.toLowerCase()}`, value: value.replaceAll(/^"|"\s*$/gu, "").trim() }]
   })
+}
+
+/** Whether a key such as `core.editor`, without a subsection, names a program or leads git elsewhere whatever its value is. */
+export function isExecutingKey(key: string): boolean {
+  return EXECUTING_KEY.test(key)
 }
 
 /** Returns the lines of a git configuration that say where the files and the remote of a repository are, and nothing else. */
@@ -206,5 +285,5 @@ export function hasHooks(gitConfig: string): boolean {
 
 /** The names in a directory of hooks, without the examples of git and what Hermes renamed. */
 export function hooksIn(directory: string): readonly string[] {
-  return namesIn(directory).filter((name) => !/\.sample$|\.from-sandbox(?:-\d+)?$/u.test(name))
+  return namesIn(directory).filter((name) => !name.endsWith(".sample") && !isRenamedAside(name))
 }

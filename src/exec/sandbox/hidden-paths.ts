@@ -9,6 +9,7 @@ import {
 } from "../../config/protected-paths.ts"
 import { namesIn } from "./directory-names.ts"
 import { expandNames } from "./expand-names.ts"
+import { settingsWithLogins } from "./settings-with-logins.ts"
 import { VISIBLE_DOTFILES, VISIBLE_IN_DOTFILES, VISIBLE_IN_LIBRARY, VISIBLE_LIBRARIES } from "./visible-dotfiles.ts"
 
 /** Home directories whose secrets commands in the sandbox must not see. */
@@ -34,7 +35,10 @@ export function hiddenPaths(
   )
   const inHome = namesIn(userHome)
   const names = new Set(inHome)
-  const account = VISIBLE_CREDENTIALS.filter((name) => names.has(topOf(name)))
+  const account = [
+    ...VISIBLE_CREDENTIALS.filter((name) => names.has(topOf(name))),
+    ...settingsWithLogins(userHome, names),
+  ]
   const isHidden = (name: string): boolean => (name.startsWith(".") ? !VISIBLE_DOTFILES.has(name) : BACKUP.test(name))
   const library = platform === "darwin" ? hiddenInLibrary(userHome) : []
   const hidden = [...account, ...inHome.filter(isHidden), ...library].map((name) => join(userHome, name))

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
+import { readRegularText } from "../../base/regular-file.ts"
 import { renameAside, replaceFile } from "./contained-changes.ts"
 import type { Writable } from "./contained-changes.ts"
 import { plainSettings } from "./git-repositories.ts"
@@ -13,6 +13,19 @@ export function hostileRepository(config: string, keys: readonly string[], writa
     : `${what} Hermes renamed ${renamed.join(" and ")}; check the content and rename it back if you want it.`
 }
 
+/** Settings that are a link to nothing, too large or not accessible may become others. */
+export function unreadableSettings(config: string, writable: Writable): string {
+  const what = `A command created the git repository in ${dirname(config)} with settings that cannot be read.`
+  try {
+    const aside = renameAside(config, writable)
+    if (aside !== undefined)
+      return `${what} Hermes renamed ${config} to ${aside}; check the content and rename it back if you want it.`
+  } catch {
+    // The message asks the user to check it.
+  }
+  return `${what} Check ${config} before you use git there.`
+}
+
 /**
  * Renames what git would execute. The repositories of submodules and worktrees belong to another one, and git would not find their files
  * without the other settings.
@@ -23,7 +36,7 @@ function neutralise(config: string, keys: readonly string[], writable: Writable)
   const harmless = isPart
     ? ["hooks", "extensions.worktreeconfig", "core.worktree"]
     : ["hooks", "extensions.worktreeconfig"]
-  const text = isPart ? textOf(config) : undefined
+  const text = isPart ? (readRegularText(config) ?? "") : undefined
   const names = [
     ...(keys.includes("hooks") ? ["hooks"] : []),
     ...(keys.some((key) => !harmless.includes(key)) ? [basename(config)] : []),
@@ -40,13 +53,4 @@ function neutralise(config: string, keys: readonly string[], writable: Writable)
       return []
     }
   })
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, "utf8")
-  } catch {
-    // It is gone, or cannot be read.
-    return ""
-  }
 }

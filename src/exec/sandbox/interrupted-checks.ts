@@ -5,10 +5,14 @@ import { isRecord, parseJson } from "../../base/json.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { rememberExecutedFiles, restoreExecutedFiles } from "./executed-files.ts"
 import type { ExecutedFiles, ExecutedFilesOptions } from "./executed-files.ts"
+import { checkNewLinks } from "./new-links.ts"
 import { checkNewRepositories } from "./new-repositories.ts"
 import { checkNewFiles } from "./new-project-files.ts"
-import { noticeText } from "./notice-text.ts"
+import { noticeTexts } from "./notice-text.ts"
 import { createProjectIndex } from "./project-index.ts"
+import { createSubmoduleLookup } from "./submodule-paths.ts"
+import { renameUndecodable } from "./undecodable-names.ts"
+import { createWorkingTreeChanges } from "./working-tree-changes.ts"
 
 /** What the check after a command compares with. It is on the disk while the command runs, because Hermes may be killed in between. */
 interface StoredCheck {
@@ -27,14 +31,14 @@ export interface RecordedFiles extends ExecutedFiles {
 export function recordExecutedFiles(
   hermesHome: string,
   { options, root, repositories }: StoredCheck,
-  { previous, startedMs }: { readonly previous: ExecutedFiles | undefined; readonly startedMs: number },
+  before: Parameters<typeof rememberExecutedFiles>[1],
 ): RecordedFiles {
-  const files = rememberExecutedFiles(options, { startedMs, previous })
+  const files = rememberExecutedFiles(options, before)
   const directory = recordsIn(hermesHome)
   const path = recordPath(directory)
   const record = {
     started: performance.timeOrigin,
-    commandStarted: startedMs,
+    commandStarted: before.startedMs,
     root,
     repositories,
     options,
@@ -55,7 +59,10 @@ export function recordExecutedFiles(
  * Makes the checks of commands during which Hermes was killed, and reads notices that it had not shown. `keep` stores the texts for the
  * user before their record is deleted.
  */
-export async function checkInterrupted(hermesHome: string, keep: (texts: readonly string[]) => void): Promise<void> {
+export async function checkInterrupted(
+  { hermesHome, path: programs }: { readonly hermesHome: string; readonly path: string },
+  keep: (texts: readonly string[]) => void,
+): Promise<void> {
   const directory = recordsIn(hermesHome)
   for (const name of recordNames(directory)) {
     const path = join(directory, name)
@@ -65,7 +72,7 @@ export async function checkInterrupted(hermesHome: string, keep: (texts: readonl
     const claimed = claim(path, directory)
     if (claimed === undefined) continue
     const unshown = strings(isRecord(record) ? record["notices"] : [])
-    const found = (await checkRecord(record)).map(noticeText)
+    const found = noticeTexts(await checkRecord(record, programs))
     keep([
       ...(unshown.length === 0 ? [] : [UNSHOWN, ...unshown]),
       ...(found.length === 0 ? [] : [INTERRUPTED, ...found]),
@@ -128,9 +135,9 @@ function isRunning(pid: number, started: unknown): boolean {
 }
 
 /** A record is written by Hermes alone; one that was cut by a full disk is left out. */
-async function checkRecord(record: unknown): Promise<readonly string[]> {
+async function checkRecord(record: unknown, path: string): Promise<readonly string[]> {
   if (!isRecord(record) || !Array.isArray(record["state"]) || typeof record["root"] !== "string") return []
-  const { directories, writable, opened, opensInstructions, keepsNew, home } = isRecord(record["options"])
+  const { directories, writable, opened, treeLines, gitLines, keepsNew, home } = isRecord(record["options"])
     ? record["options"]
     : {}
   const { root, commandStarted: startedMs } = record
@@ -144,7 +151,8 @@ async function checkRecord(record: unknown): Promise<readonly string[]> {
       except: strings(isRecord(writable) ? writable["except"] : []),
     },
     opened: strings(opened),
-    opensInstructions: opensInstructions === true ? (true as const) : undefined,
+    treeLines: Array.isArray(treeLines) ? strings(treeLines) : undefined,
+    gitLines: strings(gitLines),
     keepsNew: keepsNew === true ? (true as const) : undefined,
   }
   const files = restoreExecutedFiles(
@@ -154,20 +162,40 @@ async function checkRecord(record: unknown): Promise<readonly string[]> {
     },
     { state: record["state"], startedMs },
   )
-  const changed = files.check()
-  const search = await createProjectIndex(root, undefined, startedMs).update()
+  const repositories = strings(record["repositories"])
+  const tree = createWorkingTreeChanges(
+    { root, repositories, removed: new Map(), searchPath: path, isAlone: () => false },
+    watched,
+  )
+  const changed = files.check(tree)
+  const { writable: inReach } = watched
+  const index = createProjectIndex(root, undefined, startedMs)
+  const reported = new Set<string>()
+  const { search, texts: renamed } = await renameUndecodable(await index.update(), {
+    searchAgain: () => index.update(),
+    isFromGit: watched.treeLines !== undefined,
+    writable: inReach,
+    startedMs,
+    reported,
+  })
   return [
     ...changed,
-    ...(await checkNewFiles(search, { root, startedMs }, watched)),
-    ...checkNewRepositories(
+    ...renamed,
+    ...(await checkNewFiles(search, { root, startedMs, tree }, watched)),
+    ...checkNewLinks(search, { root, startedMs, writable: inReach, keepsNew: watched.keepsNew }),
+    ...(await checkNewRepositories(
       {
         root,
-        known: new Set(strings(record["repositories"])),
-        writable: watched.writable,
-        changedSinceMs: search.isComplete ? undefined : startedMs,
+        known: new Set(repositories),
+        writable: inReach,
+        startedMs,
+        wasComplete: search.isComplete,
+        submodules: createSubmoduleLookup(path),
+        reported,
       },
       search,
-    ),
+    )),
+    ...[tree.takeByGit() ?? []].flat(),
   ]
 }
 

@@ -1,6 +1,9 @@
-import { existsSync, readFileSync, statSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 
+import { readRegularText } from "../../base/regular-file.ts"
+import { calledByHooks } from "./called-by-hooks.ts"
+import { targetFactsOf } from "./file-facts.ts"
 import { executingSettings, gitConfigsOf } from "./git-repositories.ts"
 
 /** How deep files with settings may include each other. */
@@ -14,7 +17,7 @@ export function namedBySettings(directory: string, config: string, depth = MAX_D
   if (depth === 0) return []
   const isInside = (path: string): boolean =>
     path.startsWith(`${directory}/`) && !path.startsWith(`${directory}/.git/`) && path !== `${directory}/.git`
-  return executingSettings(textOf(config)).flatMap(({ key, value }) => {
+  return executingSettings(readRegularText(config) ?? "").flatMap(({ key, value }) => {
     if (NAMES_NO_FILE.test(key)) return []
     if (key === "core.hookspath") return [resolve(directory, value)].filter(isInside)
     if (/^include(?:if)?\.path$/u.test(key)) {
@@ -29,8 +32,8 @@ export function namedBySettings(directory: string, config: string, depth = MAX_D
 }
 
 /**
- * Whether the settings of a repository in the workspace, or the user's own, name a file or a directory around it, so that git executes or
- * obeys it.
+ * Whether the settings of a repository in the workspace, the user's own, or hooks name a file or a directory around it, so that git executes
+ * or obeys it.
  */
 export function isNamedByGit(
   path: string,
@@ -40,7 +43,7 @@ export function isNamedByGit(
   for (let directory = dirname(path); isInOrSame(directory, root); directory = dirname(directory)) {
     if (existsSync(join(directory, ".git"))) {
       const named = [...gitConfigsOf(directory), ...ofUser].flatMap((config) => namedBySettings(directory, config))
-      if (named.some((one) => isInOrSame(path, one))) return true
+      if ([...named, ...calledByHooks(directory, named)].some((one) => isInOrSame(path, one))) return true
     }
     if (directory === dirname(directory)) break
   }
@@ -60,18 +63,9 @@ function programWords(value: string): readonly string[] {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+  return targetFactsOf(path)?.isFile() === true
 }
 
 function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, "utf8")
-  } catch {
-    // There is none, or it cannot be read.
-    return ""
-  }
+  return targetFactsOf(path)?.isDirectory() === true
 }

@@ -1,10 +1,14 @@
 import { basename, dirname, join } from "node:path"
 import { setImmediate as nextTick } from "node:timers/promises"
 
+import { linkAbove } from "./contained-changes.ts"
 import { undo } from "./planted-files.ts"
 import type { ExecutedFilesOptions } from "./executed-files.ts"
+import { factsOf } from "./file-facts.ts"
+import { directoryFiles } from "./file-state.ts"
 import type { ProjectSearch } from "./project-index.ts"
-import { existingFiles, factsOf, isChangedSince, isInstruction } from "./project-protection.ts"
+import { existingFiles, isChangedSince, isUpdatedByGit } from "./project-protection.ts"
+import type { ChangedFile, WorkingTreeChanges } from "./working-tree-changes.ts"
 
 /** What was known of a project before a command. */
 export interface ProjectBefore {
@@ -15,6 +19,8 @@ export interface ProjectBefore {
   readonly startedMs: number
   /** What checks of this session have undone. Searches found it before. Grows. */
   readonly undone?: Set<string>
+  /** Judges what changed while git updated the working tree. */
+  readonly tree: WorkingTreeChanges
 }
 
 const MAX_MESSAGES = 6
@@ -28,31 +34,85 @@ const DIRECTORIES_AT_ONCE = 50
 export async function checkNewFiles(
   { found }: ProjectSearch,
   before: ProjectBefore,
-  { directories, writable, opened, opensInstructions, keepsNew }: Omit<ExecutedFilesOptions, "home">,
+  { directories, writable, opened, treeLines, keepsNew }: Omit<ExecutedFilesOptions, "home">,
 ): Promise<readonly string[]> {
   const remembered = new Set(directories)
-  const isOpened = (path: string): boolean =>
-    (opensInstructions === true && isInstruction(path)) ||
-    opened.some((root) => path === root || path.startsWith(`${root}/`))
+  const isOpened = (path: string): boolean => opened.some((root) => path === root || path.startsWith(`${root}/`))
+  const mayClone = treeLines?.some((line) => /\bclone\b/u.test(line)) === true
   const clones = new Map<string, string[]>()
+  const updated: ChangedFile[] = []
   const unknown = [...found.keys()].filter((directory) => !remembered.has(directory))
   const texts: string[] = []
   for (let start = 0; start < unknown.length; start += DIRECTORIES_AT_ONCE) {
     for (const path of existingFiles(unknown.slice(start, start + DIRECTORIES_AT_ONCE))) texts.push(...textsFor(path))
     await nextTick()
   }
+  if (treeLines !== undefined) updated.push(...goneFiles(found, before, remembered))
+  texts.push(...before.tree.judge(updated))
   return [...shortened(texts), ...Array.from(clones, ([clone, names]) => cloned(clone, names))]
 
   function textsFor(path: string): readonly string[] {
-    if (isOpened(path) || !isFromCommand(path, before)) return []
-    const clone = opensInstructions === true ? newRepositoryOf(path, before) : undefined
+    if (isOpened(path) || !isFromCommand(path, before) || isEmptyDirectory(path)) return []
+    const files = changedFilesAt(path, before.startedMs)
+    if (files.length > 0 && files.every(isOpened)) return []
+    const clone = mayClone ? newRepositoryOf(path, before) : undefined
+    if (treeLines !== undefined && isUpdatedByGit(path)) {
+      const kind = existedBefore(path, before) ? "changed" : "new"
+      updated.push(...files.map((file) => ({ path: file, kind, clone }) as const))
+      return []
+    }
     if (clone !== undefined) clones.set(clone, [...(clones.get(clone) ?? []), path.slice(clone.length + 1)])
     if (clone !== undefined) return []
-    if (existedBefore(path, before)) return [`While a command ran, ${path} changed. Check it before you use it.`]
+    if (existedBefore(path, before)) {
+      const names = files.length === 0 ? path : files.filter((file) => !isOpened(file)).join(", ")
+      return [`While a command ran, ${names} changed. Check it before you use it.`]
+    }
     if (keepsNew === true) return [`While a command ran, ${path} appeared. Check it before you use it.`]
-    const text = undo(path, undefined, writable)
+    const link = linkAbove(path, writable)
+    // What is behind a new link may be the user's.
+    const appeared = link !== undefined && isChangedSince(link, before.startedMs) ? link : path
+    const text = undo(appeared, undefined, writable)
     before.undone?.add(path)
     return text === undefined ? [] : [text]
+  }
+}
+
+/** Files that git may have deleted. */
+function goneFiles(
+  found: ProjectSearch["found"],
+  { search }: ProjectBefore,
+  remembered: ReadonlySet<string>,
+): readonly ChangedFile[] {
+  return Array.from(search?.found ?? [], ([directory, names]) =>
+    remembered.has(directory) ? [] : names.map((name) => ({ path: join(directory, name), kind: "gone" as const })),
+  )
+    .flat()
+    .filter(({ path }) => isUpdatedByGit(path) && found.get(dirname(path))?.includes(basename(path)) !== true)
+}
+
+/** Without the files that Hermes has renamed. */
+function isEmptyDirectory(path: string): boolean {
+  return filesBelow(path)?.size === 0
+}
+
+/** A file in the directory was changed without a new name. */
+function isChangedInside(path: string, sinceMs: number): boolean {
+  return factsOf(path)?.isDirectory() === true && changedFilesAt(path, sinceMs).some((file) => file !== path)
+}
+
+/** The file itself, or those in the directory that changed. */
+function changedFilesAt(path: string, sinceMs: number): readonly string[] {
+  const files = filesBelow(path)
+  if (files === undefined) return [path]
+  return [...files.keys()].map((name) => join(path, name)).filter((file) => isChangedSince(file, sinceMs))
+}
+
+function filesBelow(path: string): ReturnType<typeof directoryFiles> {
+  try {
+    return directoryFiles(path)
+  } catch {
+    // A part of it cannot be read.
+    return undefined
   }
 }
 
@@ -68,7 +128,7 @@ function existedBefore(path: string, { search, undone }: ProjectBefore): boolean
 /** It was changed or got its name after the command started, or a new directory around it did. */
 function isFromCommand(path: string, before: ProjectBefore): boolean {
   const { root, search, startedMs } = before
-  if (isChangedSince(path, startedMs)) return true
+  if (isChangedSince(path, startedMs) || isChangedInside(path, startedMs)) return true
   // A directory that was outside the limits of the search may have had the file all the time.
   if (search === undefined || !search.isComplete) return false
   for (let directory = dirname(path); directory.startsWith(`${root}/`); directory = dirname(directory)) {

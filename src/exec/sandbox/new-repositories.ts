@@ -1,9 +1,12 @@
-import { existsSync, readFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
+import { setImmediate as nextTick } from "node:timers/promises"
 
 import { realPath } from "../../base/real-path.ts"
-import { isInReach } from "./contained-changes.ts"
+import { readRegularText } from "../../base/regular-file.ts"
+import { errorMessage } from "../../base/system-error.ts"
+import { isInReach, linkAbove } from "./contained-changes.ts"
 import type { Writable } from "./contained-changes.ts"
+import { factsOf } from "./file-facts.ts"
 import {
   executingKeys,
   gitConfigsOf,
@@ -11,42 +14,164 @@ import {
   hasHooks,
   hooksIn,
   isRepositoryDirectory,
+  leadingToUndecodable,
+  worktreesOf,
 } from "./git-repositories.ts"
-import { hostileRepository } from "./hostile-repository.ts"
+import { hostileRepository, unreadableSettings } from "./hostile-repository.ts"
+import { once } from "./notice-text.ts"
 import { renameLinked, undo } from "./planted-files.ts"
 import type { ProjectSearch } from "./project-index.ts"
 import { isChangedSince } from "./project-protection.ts"
-import { submodulePaths } from "./submodule-paths.ts"
+import { READ_BY_GIT, renameSpecialFiles } from "./special-files.ts"
+import type { SubmoduleLookup } from "./submodule-paths.ts"
+import { renameUndecodablePath } from "./undecodable-names.ts"
 
-interface KnownRepositories {
+/** With all submodules of submodules. */
+const MAX_REPOSITORIES = 20_000
+const REPOSITORIES_AT_ONCE = 50
+
+export interface KnownRepositories {
   readonly root: string
   /** Grows by the ones that are found. */
   readonly known: Set<string>
   readonly writable: Writable
-  /** Set where earlier searches were not complete: a repository that nothing changed since then is none of the command's. */
-  readonly changedSinceMs?: number | undefined
-  /** Returns the submodules that an index of git lists. */
-  readonly submodules?: (indexFile: string) => readonly string[]
+  /** When the command started, in milliseconds since 1970. */
+  readonly startedMs: number
+  /** False where earlier searches were not complete: a repository that nothing changed since the command started is none of the command's. */
+  readonly wasComplete: boolean
+  readonly submodules: SubmoduleLookup
+  /** What the user is notified of only once. Grows. */
+  readonly reported: Set<string>
 }
 
-/** Checks repositories that are not known yet and whose configuration starts programs or that have hooks. Adds what it finds to `known`. */
-export function checkNewRepositories(
-  { root, known, writable, changedSinceMs, submodules: listed = submodulePaths }: KnownRepositories,
+/** The repositories that a search found, and their submodules. */
+export async function findKnownRepositories(
   { found }: ProjectSearch,
-): readonly string[] {
-  const directories = [...found.keys()]
-  const submodules = [...new Set([root, ...directories, ...known])].flatMap((directory) =>
-    listed(join(gitDirectoryOf(directory), "index")).map((path) => join(directory, path)),
-  )
-  const unknown = [...new Set([...directories, ...submodules])].filter((directory) => !known.has(directory))
-  return unknown.flatMap((directory) => {
-    // A directory that is none may become one.
-    if (!isRepositoryDirectory(directory)) return []
+  {
+    root,
+    submodules,
+    signal,
+  }: Pick<KnownRepositories, "root" | "submodules"> & { readonly signal?: AbortSignal | undefined },
+): Promise<Set<string>> {
+  const directories = new Set([root, ...found.keys()])
+  const known = new Set<string>()
+  // Grows while it is read.
+  for (const directory of directories) {
+    if (!isRepositoryDirectory(directory)) continue
     known.add(directory)
-    return changedSinceMs === undefined || isRepositoryChanged(directory, changedSinceMs)
-      ? checkRepository(directory, { known, writable })
-      : []
-  })
+    for (const tree of [directory, ...worktreesOf(directory)]) {
+      const { paths } = await submodules(tree, signal)
+      addPaths(directories, paths, tree)
+    }
+  }
+  return known
+}
+
+/** A path may lead out of the working tree: git does not check those in an index. */
+function addPaths(directories: Set<string>, paths: readonly string[], tree: string): void {
+  for (const path of paths) {
+    if (directories.size >= MAX_REPOSITORIES) return
+    directories.add(resolve(tree, path))
+  }
+}
+
+/**
+ * Checks repositories that are not known yet and whose configuration starts programs or that have hooks: those that a search found, and the
+ * submodules that their indexes list, however deep. Adds what it finds to `known`.
+ */
+export async function checkNewRepositories(
+  options: KnownRepositories,
+  { found }: ProjectSearch,
+): Promise<readonly string[]> {
+  const { root, known, reported } = options
+  const directories = new Set([root, ...found.keys(), ...known])
+  const texts: string[] = []
+  let count = 0
+  // Grows while it is read.
+  for (const directory of directories) {
+    if (++count % REPOSITORIES_AT_ONCE === 0) await nextTick()
+    // A directory that is none may become one.
+    if (!isRepositoryDirectory(directory)) continue
+    try {
+      if (!known.has(directory)) {
+        known.add(directory)
+        texts.push(...checkUnknown(directory, options))
+      }
+      texts.push(...renameSpecialFiles(gitDirectoryOf(directory), ["index"], options))
+      texts.push(...(await addSubmodules(directory, directories, options)))
+    } catch (error) {
+      texts.push(
+        ...once(
+          `${directory} could not be checked: ${errorMessage(error)}. Check it before you use git there.`,
+          reported,
+        ),
+      )
+    }
+  }
+  return texts
+}
+
+function checkUnknown(directory: string, options: KnownRepositories): readonly string[] {
+  const { known, wasComplete, startedMs, writable } = options
+  const link = linkAbove(join(directory, ".git"), writable)
+  // What is behind a new link may be the user's.
+  if (link !== undefined && isChangedSince(link, startedMs)) {
+    if (!startsPrograms(directory)) return []
+    known.delete(directory)
+    return [undo(link, undefined, writable) ?? []].flat()
+  }
+  const leading = leadingToUndecodable(directory)
+  if (leading !== undefined && isChangedSince(leading, startedMs))
+    return [undo(leading, undefined, writable) ?? []].flat()
+  if (!wasComplete && !isRepositoryChanged(directory, startedMs)) return []
+  // First of all: `commondir` says where the settings are.
+  const special = [
+    ...renameSpecialFiles(directory, [".git"], options),
+    ...renameSpecialFiles(gitDirectoryOf(directory), READ_BY_GIT, options),
+  ]
+  return [...special, ...checkRepository(directory, options)]
+}
+
+function startsPrograms(directory: string): boolean {
+  return gitConfigsOf(directory).some(
+    (config) => hasHooks(config) || isUnreadable(config) || executingKeys(settingsIn(config) ?? "").length > 0,
+  )
+}
+
+/** Larger ones take too long to check. */
+const MAX_SETTINGS_BYTES = 1_000_000
+
+function settingsIn(config: string): string | undefined {
+  return readRegularText(config, { maxBytes: MAX_SETTINGS_BYTES })
+}
+
+function isUnreadable(config: string): boolean {
+  return factsOf(config) !== undefined && settingsIn(config) === undefined
+}
+
+/** Adds what the indexes of a repository list: its own, and those of its other working trees, which have paths of their own. */
+async function addSubmodules(
+  directory: string,
+  directories: Set<string>,
+  options: KnownRepositories,
+): Promise<readonly string[]> {
+  const texts: string[] = []
+  for (const tree of [directory, ...worktreesOf(directory)]) {
+    const { paths, undecodable, problem } = await options.submodules(tree)
+    addPaths(directories, paths, tree)
+    if (directories.size >= MAX_REPOSITORIES) texts.push(...once(TOO_MANY_SUBMODULES, options.reported))
+    for (const path of undecodable) texts.push(...renameUndecodablePath(tree, path, options))
+    // Without its settings, which Hermes may have renamed, git cannot read it either.
+    if (problem !== undefined && factsOf(gitConfigsOf(tree)[0] ?? "") !== undefined)
+      texts.push(...once(unreadableIndex(tree, problem), options.reported))
+  }
+  return texts
+}
+
+const TOO_MANY_SUBMODULES = `The git indexes in the project list more than ${MAX_REPOSITORIES} submodules. Hermes does not check all of them.`
+
+function unreadableIndex(directory: string, problem: string): string {
+  return `Hermes could not read which submodules the git index of ${directory} lists: ${problem}. \`git status\` starts git in each of them, with the settings there. Check them before you use git in ${directory}.`
 }
 
 function isRepositoryChanged(directory: string, sinceMs: number): boolean {
@@ -74,19 +199,18 @@ function checkRepository(
   directory: string,
   { known, writable }: Pick<KnownRepositories, "known" | "writable">,
 ): readonly string[] {
-  return gitConfigsOf(directory).flatMap((config, index) => {
+  return gitConfigsOf(directory).flatMap((config) => {
     // A git file of a command may name the repository of another project, and that of a new worktree names a known one.
     if (!isInReach(config, writable) || isOfAnother(config, { directory, known })) return []
-    try {
-      // Hooks are next to the configuration of the repository.
-      const renamed = index === 0 ? renameLinked(join(dirname(config), "hooks"), writable) : []
-      const text = existsSync(config) ? readFileSync(config, "utf8") : ""
-      const keys = [...executingKeys(text), ...(index === 0 && hasHooks(config) ? ["hooks"] : [])]
-      return keys.length === 0 ? renamed : [...renamed, hostileRepository(config, keys, writable)]
-    } catch {
-      // It cannot be read.
-      return []
-    }
+    // Hooks are next to the configuration of the repository.
+    const hasOwnHooks = basename(config) === "config"
+    const renamed = hasOwnHooks ? renameLinked(join(dirname(config), "hooks"), writable) : []
+    const keys = [...executingKeys(settingsIn(config) ?? ""), ...(hasOwnHooks && hasHooks(config) ? ["hooks"] : [])]
+    return [
+      ...renamed,
+      ...(isUnreadable(config) ? [unreadableSettings(config, writable)] : []),
+      ...(keys.length === 0 ? [] : [hostileRepository(config, keys, writable)]),
+    ]
   })
 }
 

@@ -1,9 +1,12 @@
-import { lstatSync, readdirSync, readFileSync } from "node:fs"
+import { readdirSync } from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
 
+import { readRegularText } from "../../base/regular-file.ts"
+import { changedSettings, isAddressKey } from "./changed-git-settings.ts"
+import { factsOf } from "./file-facts.ts"
 import { replaceFile, unusedName } from "./contained-changes.ts"
 import type { Writable } from "./contained-changes.ts"
-import { addedKeys, undo } from "./planted-files.ts"
+import { undo } from "./planted-files.ts"
 import { noticeText } from "./notice-text.ts"
 
 export interface OpenedFilesOptions {
@@ -24,7 +27,7 @@ export function rememberOpenedFiles({ opened, lines, keepsAll }: OpenedFilesOpti
 } {
   const configs = opened
     .filter((path) => basename(path) === "config")
-    .map((path) => [path, textOf(path) ?? ""] as const)
+    .map((path) => [path, readRegularText(path) ?? ""] as const)
   const directories = opened.filter((path) => HOOK_DIRECTORY.test(path))
   const before = new Map(directories.flatMap(filesIn))
   const mayWriteScripts = lines.some((line) => WRITES_SCRIPTS.test(line))
@@ -56,10 +59,10 @@ function filesIn(directory: string): readonly (readonly [path: string, text: str
   const pending = [directory]
   const found: (readonly [string, string])[] = []
   for (let path = pending.pop(); path !== undefined && found.length < MAX_FILES; path = pending.pop()) {
-    const facts = lstatSync(path, { throwIfNoEntry: false })
-    if (facts?.isDirectory() === true) pending.push(...namesIn(path))
+    const facts = factsOf(path)
+    if (facts?.isDirectory() === true) pending.push(...namesIn(path).slice(0, MAX_FILES))
     else if (facts !== undefined && !path.endsWith(".sample") && !path.includes(".from-sandbox"))
-      found.push([path, facts.isFile() && facts.size <= MAX_BYTES ? (textOf(path) ?? "") : `${facts.ctimeMs}`])
+      found.push([path, facts.isFile() && facts.size <= MAX_BYTES ? (readRegularText(path) ?? "") : `${facts.ctimeMs}`])
   }
   return found
 }
@@ -70,15 +73,6 @@ function namesIn(directory: string): readonly string[] {
   } catch {
     // It cannot be read.
     return []
-  }
-}
-
-function textOf(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8")
-  } catch {
-    // There is none, or it cannot be read.
-    return undefined
   }
 }
 
@@ -94,16 +88,20 @@ function checkConfig(
     readonly directories: readonly string[]
   },
 ): readonly string[] {
-  const now = textOf(path)
+  const now = readRegularText(path)
   if (now === undefined || now === before) return []
   const [, hooks = ""] = /^\s*hookspath\s*=\s*"?(.*?)"?\s*$/imu.exec(now) ?? []
-  const mayMoveHooks = directories.some((directory) => basename(directory) === ".husky") && HUSKY_HOOKS.test(hooks)
-  const added = addedKeys(before, now).filter((key) => key !== "core.hookspath" || !mayMoveHooks)
-  if (added.length === 0) return []
-  const what = `While an approved command ran, ${path} got entries with which git starts programs and that the approved tool does not write (${added.join(", ")}).`
+  const isHusky = directories.some((directory) => basename(directory) === ".husky")
+  const mayMoveHooks = isHusky && HUSKY_HOOKS.test(hooks)
+  const changed = changedSettings(before, now, {
+    // The other commands that open the file are those of git, and those that name it.
+    isExpected: (key) => (key === "core.hookspath" ? mayMoveHooks : !isHusky && isAddressKey(key)),
+  })
+  if (changed === undefined) return []
+  const what = `While an approved command ran, ${path} got entries with which git starts programs or contacts servers and that the approved tool does not write (${changed.keys.join(", ")}).`
   if (keepsAll) return [`${what} Check the file before you use git there.`]
-  replaceFile(path, before, { writable: directoryOf(path) })
-  return [`${what} Hermes restored the file.`]
+  replaceFile(path, changed.restored, { writable: directoryOf(path) })
+  return [`${what} Hermes restored them.`]
 }
 
 const HUSKY_HOOKS = /^(?:\.\/)?\.husky(?:\/_)?\/?$/u
@@ -114,7 +112,7 @@ function restore(path: string, known: string | undefined, text: string): readonl
     const undone = undo(path, undefined, directoryOf(path))
     return undone === undefined ? [] : [undone]
   }
-  const mode = lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0o644
+  const mode = factsOf(path)?.mode ?? 0o644
   const aside = unusedName(`${path}.from-sandbox`)
   const writable = directoryOf(path)
   replaceFile(aside, text, { mode: 0o600, writable })

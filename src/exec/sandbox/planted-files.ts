@@ -1,9 +1,11 @@
-import { lstatSync, readdirSync } from "node:fs"
+import { readdirSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
 import { errorMessage } from "../../base/system-error.ts"
+import { changedSettings } from "./changed-git-settings.ts"
 import { renameAside, replaceFile, restoreLink, unusedName } from "./contained-changes.ts"
 import type { Writable } from "./contained-changes.ts"
+import { factsOf } from "./file-facts.ts"
 import type { FileState } from "./file-state.ts"
 import { isGitConfig, isRebase } from "./file-state.ts"
 import { executingKeys, executingSteps, hasHooks } from "./git-repositories.ts"
@@ -39,8 +41,13 @@ export function renameLinked(path: string, writable: Writable): readonly string[
   for (let count = 0; count < MAX_ENTRIES; count += 1) {
     const next = pending.pop()
     if (next === undefined) break
-    const facts = lstatSync(next, { throwIfNoEntry: false })
-    if (facts?.isDirectory() === true) pending.push(...readdirSync(next).map((name) => join(next, name)))
+    const facts = factsOf(next)
+    if (facts?.isDirectory() === true)
+      pending.push(
+        ...namesIn(next)
+          .slice(0, MAX_ENTRIES)
+          .map((name) => join(next, name)),
+      )
     if (facts?.isFile() !== true || facts.nlink < 2 || next.includes(".from-sandbox")) continue
     const aside = renameAside(next, writable)
     if (aside === undefined) continue
@@ -49,6 +56,15 @@ export function renameLinked(path: string, writable: Writable): readonly string[
     )
   }
   return texts
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+  } catch {
+    // It is gone, or cannot be read.
+    return []
+  }
 }
 
 /** Renames what appeared, so that nothing executes it and nothing is lost, and puts a link back. A file that was changed from outside stays. */
@@ -65,15 +81,27 @@ export function undo(path: string, before: FileState | undefined, writable: Writ
   return `While a command ran, ${path} appeared, ${effectOf(path)}. Hermes renamed it to ${aside}; rename it back if you want it.`
 }
 
-function effectOf(path: string): string {
-  return isInstruction(path) ? "whose text agents follow in later sessions" : "which other programs execute"
+export function effectOf(path: string): string {
+  return isInInstructions(path) ? "whose text agents follow in later sessions" : "which other programs execute"
 }
 
-/** A git configuration that got new programs is restored; of other files the user is informed when they are new. */
+/** The file, or a directory around it. */
+function isInInstructions(path: string): boolean {
+  return isInstruction(path) || (dirname(path) !== path && isInInstructions(dirname(path)))
+}
+
+/**
+ * A git configuration that got other programs or addresses is restored, except for what `gitLines` name, which only run git; of other files
+ * the user is informed when they are new.
+ */
 export function judge(
   path: string,
   before: FileState | undefined,
-  { now, writable }: { readonly now: FileState; readonly writable: Writable },
+  {
+    now,
+    writable,
+    gitLines,
+  }: { readonly now: FileState; readonly writable: Writable; readonly gitLines: readonly string[] },
 ): string | undefined {
   if (isRebase(path)) return judgeRebase(path, before, { now, writable })
   // Another directory took its name, together with the one around it.
@@ -84,12 +112,26 @@ export function judge(
       ? `While a command ran, ${path} appeared, which other programs execute or obey. Check it before you use it.`
       : undefined
   }
-  const added = addedKeys(before?.config ?? "", now.config ?? "")
-  if (added.length === 0) return undefined
-  if (before?.config === undefined) return hostileRepository(path, added, writable)
-  replaceFile(path, before.config, { writable })
-  return `While a command ran, ${path} got entries with which git starts programs (${added.join(", ")}). Hermes restored the file.`
+  if (before?.config === undefined) {
+    const added = executingKeys(now.config ?? "")
+    return added.length === 0 ? undefined : hostileRepository(path, added, writable)
+  }
+  // Something else than a file has its name now.
+  const changed =
+    now.config === undefined
+      ? { keys: ["all"], areAddresses: false, restored: before.config }
+      : changedSettings(before.config, now.config, { gitLines })
+  if (changed === undefined) return undefined
+  try {
+    replaceFile(path, changed.restored, { writable })
+  } catch (error) {
+    return `While a command ran, ${path} changed, and Hermes could not restore it: ${errorMessage(error)}. Check it before you use git there.`
+  }
+  return `While a command ran, ${path} got ${changed.areAddresses ? OTHER_ADDRESSES : OTHER_PROGRAMS} (${changed.keys.join(", ")}). Hermes restored them; if you changed them yourself, set them again.`
 }
+
+const OTHER_ADDRESSES = "other addresses to which git pushes or from which it fetches"
+const OTHER_PROGRAMS = "entries with which git starts programs or contacts other servers"
 
 /** New steps that run commands become comments: the user would run them outside the sandbox by continuing the rebase. */
 function judgeRebase(
@@ -106,13 +148,4 @@ function judgeRebase(
   const lines = text.split("\n").map((line) => (added.includes(line.replace(/\r$/u, "")) ? `# ${line}` : line))
   replaceFile(path, lines.join("\n"), { writable })
   return `While a command ran, the rebase in ${dirname(path)} got steps that run commands (${added.join("; ")}). Hermes turned them into comments; check them before you continue the rebase.`
-}
-
-export function addedKeys(before: string, now: string): readonly string[] {
-  const left = [...executingKeys(before)]
-  return executingKeys(now).filter((key) => {
-    const index = left.indexOf(key)
-    if (index >= 0) left.splice(index, 1)
-    return index < 0
-  })
 }

@@ -1,10 +1,12 @@
-import { lstatSync, readdirSync } from "node:fs"
+import { isUtf8 } from "node:buffer"
+import { lstatSync, readdirSync, realpathSync } from "node:fs"
 import type { Dirent } from "node:fs"
 import { setImmediate as nextTick } from "node:timers/promises"
 
 import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
 import { isOutputDirectory } from "../checkpoints/excluded-names.ts"
 import { isClosedSince, openDirectory } from "./closed-directories.ts"
+import { isRenamedAside } from "./contained-changes.ts"
 import { showsNextChange } from "./time-of-change.ts"
 
 /** The directories of a project. Directories that are built or downloaded are left out. */
@@ -17,10 +19,15 @@ export interface ProjectIndex {
 export interface ProjectSearch {
   /**
    * The directories that are repositories, also bare ones, or have other files that programs execute or obey, with the names of these
-   * files. The ones near the root come first.
+   * files. The ones that the update before found come first, then those near the root. With them are links to directories of the project that
+   * are left out.
    */
   readonly found: ReadonlyMap<string, readonly string[]>
-  /** False when there are more directories than the limit. */
+  /** Names that are not valid UTF-8, of directories, links and files that programs execute, by the directory that contains them. */
+  readonly undecodable: ReadonlyMap<string, readonly Buffer[]>
+  /** Those of which no more than the limit are followed. */
+  readonly links: readonly string[]
+  /** False when there are more directories or links than the limits, or a path is too long. */
   readonly isComplete: boolean
   /** Whether the directory existed. */
   has(directory: string): boolean
@@ -29,14 +36,21 @@ export interface ProjectSearch {
 export interface IndexLimits {
   readonly directories: number
   readonly depth: number
+  /** How many links to directories are followed. */
+  readonly links: number
 }
 
 /** So many take about 8 MB, and an update of them 50 milliseconds. */
 const MAX_DIRECTORIES = 20_000
+const MAX_LINKS = 5000
 
 export function createProjectIndex(
   root: string,
-  limits: IndexLimits = { directories: MAX_DIRECTORIES, depth: Number.POSITIVE_INFINITY },
+  limits: IndexLimits = {
+    directories: MAX_DIRECTORIES,
+    depth: Number.POSITIVE_INFINITY,
+    links: MAX_LINKS,
+  },
   /** Directories that were closed to their owner since then are opened. */
   openSinceMs = Number.POSITIVE_INFINITY,
 ): ProjectIndex {
@@ -45,29 +59,62 @@ export function createProjectIndex(
   const update = async (signal: AbortSignal | undefined): Promise<ProjectSearch> => {
     const current = ++generation
     const found = new Map<string, readonly string[]>()
+    const undecodable = new Map<string, readonly Buffer[]>()
+    const links: string[] = []
     const pause = createPause()
+    const ended = (isComplete: boolean): ProjectSearch => ({
+      found,
+      undecodable,
+      links,
+      isComplete,
+      has: existedIn(current),
+    })
     let reached = 0
-    let level = [root]
-    for (let depth = 0; depth <= limits.depth && level.length > 0; depth += 1) {
-      const below: string[] = []
-      for (const directory of level) {
-        const waiting = pause()
-        if (waiting !== undefined) await waiting
-        if (reached >= limits.directories || signal?.aborted === true) {
-          return { found, isComplete: false, has: existedIn(current) }
+    let isComplete = true
+    /** The directories of each depth. */
+    let levels = [[root]]
+    // What a command creates must not take the limit of the directories that were there before.
+    for (const turn of ["known", "new"] as const) {
+      const later: string[][] = []
+      for (const [depth, level] of levels.entries()) {
+        if (depth > limits.depth) isComplete = false
+        for (const directory of depth > limits.depth ? [] : level) {
+          if (turn === "known" && !known.has(directory)) {
+            addAt(later, depth, directory)
+            continue
+          }
+          const waiting = pause()
+          if (waiting !== undefined) await waiting
+          if (signal?.aborted === true) return ended(false)
+          if (reached >= limits.directories) {
+            isComplete = false
+            break
+          }
+          if (isTooLong(directory)) {
+            isComplete = false
+            continue
+          }
+          const entry = look(directory, { before: known.get(directory), update: current, openSinceMs })
+          if (entry === undefined) continue
+          known.set(directory, entry)
+          reached += 1
+          if (entry.executed.length > 0) found.set(directory, entry.executed)
+          if (entry.undecodable.length > 0) undecodable.set(directory, entry.undecodable)
+          const prefix = directory.endsWith("/") ? directory : `${directory}/`
+          for (const name of entry.subdirectories) addAt(levels, depth + 1, `${prefix}${name}`)
+          for (const name of entry.links) links.push(`${prefix}${name}`)
         }
-        const entry = look(directory, { before: known.get(directory), update: current, openSinceMs })
-        if (entry === undefined) continue
-        known.set(directory, entry)
-        reached += 1
-        if (entry.executed.length > 0) found.set(directory, entry.executed)
-        const prefix = directory.endsWith("/") ? directory : `${directory}/`
-        for (const name of entry.subdirectories) below.push(`${prefix}${name}`)
       }
-      level = below
+      levels = later
     }
     if (reached < known.size) for (const [path, { seen }] of known) if (seen < current) known.delete(path)
-    return { found, isComplete: level.length === 0, has: existedIn(current) }
+    for (const link of links.slice(0, limits.links)) {
+      const waiting = pause()
+      if (waiting !== undefined) await waiting
+      const executed = executedBehind(link, root)
+      if (executed.length > 0) found.set(link, executed)
+    }
+    return ended(isComplete && (limits.links === 0 || links.length <= limits.links))
   }
   const existedIn =
     (then: number) =>
@@ -83,6 +130,45 @@ export function createProjectIndex(
   }
 }
 
+/** An array of arrays that grows while it is read. Some depths may have none. */
+function addAt(levels: string[][], depth: number, directory: string): void {
+  while (levels.length <= depth) levels.push([])
+  levels[depth]?.push(directory)
+}
+
+/** The kernel accepts no longer path. A process that changes its directory step by step reaches such a one. */
+function isTooLong(path: string): boolean {
+  return path.length > MAX_PATH_BYTES / 4 && Buffer.byteLength(path) > MAX_PATH_BYTES
+}
+
+const MAX_PATH_BYTES = 3800
+
+/** The names in a directory behind a link that the search leaves out. */
+function executedBehind(link: string, root: string): readonly string[] {
+  try {
+    const real = realpathSync.native(link)
+    if (!real.startsWith(`${root}/`)) return NONE
+    const isLeftOut = real
+      .slice(root.length + 1)
+      .split("/")
+      .some((name) => name === ".git" || isOutputDirectory(name))
+    return isLeftOut ? executedIn(real) : NONE
+  } catch {
+    // It leads nowhere.
+    return NONE
+  }
+}
+
+/** The names of files in a directory that programs execute or obey. Empty when it cannot be read. */
+export function executedIn(directory: string): readonly string[] {
+  try {
+    return lstatSync(directory).isDirectory() ? namesIn(directory).executed : NONE
+  } catch {
+    // It is gone, or cannot be read.
+    return NONE
+  }
+}
+
 interface KnownDirectory {
   readonly inode: number
   readonly changedMs: number
@@ -91,6 +177,8 @@ interface KnownDirectory {
   readonly subdirectories: readonly string[]
   /** Names of files that programs execute or obey. */
   readonly executed: readonly string[]
+  readonly links: readonly string[]
+  readonly undecodable: readonly Buffer[]
   /** The update that found it first, and the last one. */
   readonly since: number
   seen: number
@@ -125,17 +213,31 @@ function look(
 
 const NONE: readonly string[] = []
 
-function namesIn(path: string): Pick<KnownDirectory, "subdirectories" | "executed"> {
+function namesIn(path: string): Pick<KnownDirectory, "subdirectories" | "executed" | "links" | "undecodable"> {
   const entries = readdirSync(path, { withFileTypes: true })
   const executed = entries.flatMap(({ name }) => (isExecutedName(name) ? [name] : []))
   if (isBareRepository(entries)) executed.push("HEAD")
   const subdirectories = entries.flatMap((entry) =>
     entry.isDirectory() && entry.name !== ".git" && !isOutputDirectory(entry.name) ? [entry.name] : [],
   )
+  const links = entries.flatMap((entry) => (entry.isSymbolicLink() && !isRenamedAside(entry.name) ? [entry.name] : []))
   return {
     executed: executed.length === 0 ? NONE : executed,
     subdirectories: subdirectories.length === 0 ? NONE : subdirectories,
+    links: links.length === 0 ? NONE : links,
+    undecodable: entries.some(({ name }) => name.includes(REPLACEMENT)) ? undecodableIn(path) : [],
   }
+}
+
+const REPLACEMENT = "\uFFFD"
+
+function undecodableIn(path: string): readonly Buffer[] {
+  return readdirSync(path, { withFileTypes: true, encoding: "buffer" }).flatMap((entry) =>
+    !isUtf8(entry.name) &&
+    (entry.isDirectory() || entry.isSymbolicLink() || isExecutedName(entry.name.toString("utf8")))
+      ? [entry.name]
+      : [],
+  )
 }
 
 const EXECUTED_NAMES: ReadonlySet<string> = new Set([
@@ -155,7 +257,7 @@ function isBareRepository(entries: readonly Dirent[]): boolean {
   if (!entries.some(({ name }) => name === "HEAD")) return false
   const names = new Set(entries.map(({ name }) => name))
   // With `commondir`, the rest of a git directory is elsewhere.
-  return (names.has("config") && names.has("objects")) || names.has("commondir")
+  return names.has("objects") || names.has("commondir")
 }
 
 const SLICE_MS = 2

@@ -1,8 +1,9 @@
-import { lstatSync, readFileSync, statSync } from "node:fs"
-import type { Stats } from "node:fs"
 import { dirname, join } from "node:path"
 
-import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
+import { readRegularText } from "../../base/regular-file.ts"
+import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE, TOOL_SETTINGS } from "../../config/protected-paths.ts"
+import { calledByHooks } from "./called-by-hooks.ts"
+import { factsOf, targetFactsOf } from "./file-facts.ts"
 import { executedByGit, executingKeys, hasHooks } from "./git-repositories.ts"
 import { namedBySettings } from "./named-by-settings.ts"
 import { createNameLookup } from "./name-lookup.ts"
@@ -36,12 +37,19 @@ export function isInstruction(path: string): boolean {
   return AGENT_INSTRUCTIONS.some((name) => path.endsWith(`/${name}`))
 }
 
+/** Whether git may change such a path when it updates the working tree: projects keep it in git, and others change it. */
+export function isUpdatedByGit(path: string): boolean {
+  return isInstruction(path) || TOOL_SETTINGS.some((name) => path.endsWith(`/${name}`))
+}
+
 /**
  * Returns the files and directories in the given directories that other programs execute or obey, or that agents follow. Some of them may not exist.
+ * With `withHookFiles`, the existing scripts that hooks start are among them; git may change those when it updates the working tree.
  */
 export function executedFiles(
   directories: readonly string[],
   mayExist: NameLookup = createNameLookup(),
+  { withHookFiles = false }: { readonly withHookFiles?: boolean } = {},
 ): readonly string[] {
   const exists = (path: string): boolean => mayExist(path) && isThere(path)
   return directories.flatMap((directory) => {
@@ -51,7 +59,8 @@ export function executedFiles(
       isWhole || exists(join(directory, top)) ? names : [],
     )
     const ending = ENDINGS.flatMap((text) => mayExist.endingWith(directory, text))
-    return [...inGit, ...named, ...[...others, ...ending].map((name) => join(directory, name))]
+    const inHooks = withHookFiles && inGit.length > 0 ? calledByHooks(directory, named) : []
+    return [...inGit, ...named, ...inHooks, ...[...others, ...ending].map((name) => join(directory, name))]
   })
 }
 
@@ -84,15 +93,6 @@ function isLink(path: string): boolean {
   return factsOf(path)?.isSymbolicLink() === true
 }
 
-export function factsOf(path: string): Stats | undefined {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false })
-  } catch {
-    // A part of the path is a file, or not accessible.
-    return undefined
-  }
-}
-
 /** Whether a file or directory was changed or got its name since then. The time of that cannot be set by a program. */
 export function isChangedSince(path: string, sinceMs: number): boolean {
   const facts = factsOf(path)
@@ -119,12 +119,7 @@ export function projectDirectories(
 }
 
 function isThere(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false }) !== undefined
-  } catch {
-    // A part of the path is a file, or not accessible: commands cannot write it either.
-    return false
-  }
+  return targetFactsOf(path) !== undefined
 }
 
 /**
@@ -137,10 +132,5 @@ export function runsPrograms(gitConfig: string, userHome: string): boolean {
 }
 
 function textOf(path: string): string {
-  try {
-    return lstatSync(path, { throwIfNoEntry: false }) === undefined ? "" : readFileSync(path, "latin1")
-  } catch {
-    // It cannot be read.
-    return ""
-  }
+  return readRegularText(path, { encoding: "latin1" }) ?? ""
 }

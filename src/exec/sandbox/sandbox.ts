@@ -14,7 +14,8 @@ import type { RenderWalls, SandboxSettings } from "./sandbox-settings.ts"
 import { findRepositories } from "./git-repositories.ts"
 import { privateCaches } from "./private-caches.ts"
 import type { PrivateCaches } from "./private-caches.ts"
-import { executedFiles, isInstruction, projectDirectories, runsPrograms } from "./project-protection.ts"
+import { createNameLookup } from "./name-lookup.ts"
+import { executedFiles, isUpdatedByGit, projectDirectories, runsPrograms } from "./project-protection.ts"
 
 export type SandboxChoice =
   | { readonly kind: "off" }
@@ -116,9 +117,11 @@ function prefixWith(render: RenderWalls, settings: SandboxSettings, prepared: Pr
     const isReadOnly = confinement.readOnly === true
     const open = (confinement.open ?? []).filter((path) => !runsPrograms(path, homes.userHome))
     const granted = (confinement.granted ?? []).map(resolveLinks)
-    const executed = executedFiles(projectDirectories(cwd, { writable: prepared.writable, repositories })).filter(
-      (path) => confinement.opensInstructions !== true || !isInstruction(path),
-    )
+    const directories = projectDirectories(cwd, { writable: prepared.writable, repositories })
+    const executed =
+      confinement.opensInstructions === true
+        ? executedFiles(directories).filter((path) => !isUpdatedByGit(path))
+        : executedFiles(directories, createNameLookup(), { withHookFiles: true })
     return render({
       writable: isReadOnly ? [own] : [...writable, own],
       readOnly: [

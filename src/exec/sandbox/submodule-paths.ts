@@ -1,88 +1,105 @@
-import { readFileSync, statSync } from "node:fs"
+import { isUtf8 } from "node:buffer"
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
 
-const MAX_BYTES = 32_000_000
-const SUBMODULE = 0o160000
-/** In an entry: where the mode is, and where the hash begins. */
-const MODE_AT = 24
-const HASH_AT = 40
-const EXTENDED = 0x4000
-const MORE = 0x80
+import { readRegularFile, readRegularText } from "../../base/regular-file.ts"
+import { ok } from "../../base/result.ts"
+import type { Result } from "../../base/result.ts"
+import { targetFactsOf } from "./file-facts.ts"
+import { gitConfigsOf, gitDirectoryOf } from "./git-repositories.ts"
+import { submodulesInIndex } from "./git-index-file.ts"
+import { showsNextChange } from "./time-of-change.ts"
+
+/** Git reads larger ones, in a process of its own. */
+const MAX_BYTES = 8_000_000
 
 /**
- * Returns the paths of the submodules that an index of git lists. `git status` starts git in each of them, with the settings of the directory
- * there, wherever it is. An index that cannot be read lists none.
+ * The submodules that the index of a repository lists. `git status` starts git in each of them, with the settings of the directory there,
+ * wherever it is.
  */
-export function submodulePaths(indexFile: string): readonly string[] {
+export interface ListedSubmodules {
+  /** Below the top of the working tree. */
+  readonly paths: readonly string[]
+  /** The paths that are not valid UTF-8. */
+  readonly undecodable: readonly Buffer[]
+  /** Why the index cannot be read. */
+  readonly problem?: string
+}
+
+/** An aborted lookup is not remembered. */
+export type SubmoduleLookup = (directory: string, signal?: AbortSignal) => Promise<ListedSubmodules>
+
+const NONE: ListedSubmodules = { paths: [], undecodable: [] }
+
+/** Reads an index again only when it has changed: that of a large repository takes long. `path` has the directories of programs. */
+export function createSubmoduleLookup(path: string): SubmoduleLookup {
+  const known = new Map<string, { readonly identity: string; readonly listed: ListedSubmodules }>()
+  return async (directory, signal) => {
+    const gitDirectory = gitDirectoryOf(directory)
+    const index = join(gitDirectory, "index")
+    const facts = targetFactsOf(index)
+    if (facts?.isFile() !== true) return NONE
+    const [config = ""] = gitConfigsOf(directory)
+    const own = [index, config].map(versionOf).join(" ")
+    const before = known.get(index)
+    if (before?.identity === `${own} ${sharedIndexes(gitDirectory)}`) return before.listed
+    const listed = await read({ gitDirectory, config, size: facts.size, path, signal })
+    // Git sets the times of a shared index that it reads.
+    const identity = `${own} ${sharedIndexes(gitDirectory)}`
+    if (signal?.aborted !== true && showsNextChange(facts.ctimeMs)) known.set(index, { identity, listed })
+    return listed
+  }
+}
+
+/** A split index has a part that is shared. Git does not compare its content with anything. */
+function sharedIndexes(gitDirectory: string): string {
   try {
-    if ((statSync(indexFile, { throwIfNoEntry: false })?.size ?? MAX_BYTES) >= MAX_BYTES) return []
-    const bytes = readFileSync(indexFile)
-    // The length of a hash is a setting of the repository.
-    return listed(bytes, 20) ?? listed(bytes, 32) ?? []
+    return readdirSync(gitDirectory)
+      .filter((name) => name.startsWith("sharedindex."))
+      .map((name) => versionOf(join(gitDirectory, name)))
+      .join(" ")
   } catch {
-    // It cannot be read, or is being replaced.
-    return []
+    // It is gone, or cannot be read.
+    return ""
   }
 }
 
-/** Reads an index again only when it has changed: that of a large repository takes long. */
-export function createSubmoduleLookup(): (indexFile: string) => readonly string[] {
-  const known = new Map<string, { readonly identity: string; readonly paths: readonly string[] }>()
-  return (indexFile) => {
-    const facts = statSync(indexFile, { throwIfNoEntry: false })
-    if (facts === undefined) return []
-    const identity = `${facts.ino} ${facts.ctimeMs} ${facts.size}`
-    const before = known.get(indexFile)
-    if (before?.identity === identity) return before.paths
-    const paths = submodulePaths(indexFile)
-    known.set(indexFile, { identity, paths })
-    return paths
+function versionOf(path: string): string {
+  const facts = targetFactsOf(path)
+  return facts === undefined ? "-" : `${facts.ino} ${facts.ctimeMs} ${facts.size}`
+}
+
+interface IndexLocation {
+  readonly gitDirectory: string
+  readonly config: string
+  readonly size: number
+  readonly path: string
+  readonly signal: AbortSignal | undefined
+}
+
+async function read(location: IndexLocation): Promise<ListedSubmodules> {
+  const listed = readHere(location) ?? (await askGit(location))
+  if (!listed.ok) return { ...NONE, problem: listed.error }
+  return {
+    paths: listed.value.filter(isUtf8).map((bytes) => bytes.toString("utf8")),
+    undecodable: listed.value.filter((bytes) => !isUtf8(bytes)),
   }
 }
 
-/** Undefined when the entries do not have this layout. */
-function listed(bytes: Buffer, hashBytes: number): readonly string[] | undefined {
-  if (bytes.toString("latin1", 0, 4) !== "DIRC") return undefined
-  const version = bytes.readUInt32BE(4)
-  const count = bytes.readUInt32BE(8)
-  const found: string[] = []
-  let at = 12
-  let previous = Buffer.alloc(0)
-  for (let index = 0; index < count; index += 1) {
-    const flagsAt = at + HASH_AT + hashBytes
-    if (flagsAt + 2 > bytes.length) return undefined
-    const mode = bytes.readUInt32BE(at + MODE_AT)
-    if (!MODES.has(mode)) return undefined
-    const flags = bytes.readUInt16BE(flagsAt)
-    let pathAt = flagsAt + (version > 2 && (flags & EXTENDED) !== 0 ? 4 : 2)
-    let kept = Buffer.alloc(0)
-    if (version === 4) {
-      // The path continues a part of the previous one.
-      const dropped = readOffset(bytes, pathAt)
-      pathAt = dropped.end
-      kept = previous.subarray(0, previous.length - dropped.value)
-    }
-    const end = bytes.indexOf(0, pathAt)
-    if (end === -1) return undefined
-    // Only the next entry of version 4 needs the path of a file.
-    if (version === 4 || mode === SUBMODULE) previous = Buffer.concat([kept, bytes.subarray(pathAt, end)])
-    if (mode === SUBMODULE) found.push(previous.toString("utf8"))
-    at = version === 4 ? end + 1 : at + Math.ceil((end - at + 1) / 8) * 8
+/** Undefined where git has to read it. */
+function readHere({ gitDirectory, config, size }: IndexLocation): Result<readonly Buffer[]> | undefined {
+  // The setting says which hashes an index has.
+  if (size > MAX_BYTES || /objectformat/iu.test(readRegularText(config) ?? "")) return undefined
+  try {
+    const found = submodulesInIndex(readRegularFile(join(gitDirectory, "index"), { maxBytes: MAX_BYTES }).bytes)
+    return found === undefined ? undefined : ok(found)
+  } catch {
+    // It cannot be read, or has just been replaced.
+    return undefined
   }
-  return found
 }
 
-/** Files, executable files, links, submodules, and directories of a sparse index. */
-const MODES: ReadonlySet<number> = new Set([0o100644, 0o100755, 0o120000, SUBMODULE, 0o040000])
-
-/** A number of variable length, as git writes the offsets in its packs. */
-function readOffset(bytes: Buffer, start: number): { readonly value: number; readonly end: number } {
-  let at = start
-  let byte = bytes.readUInt8(at)
-  let value = byte & (MORE - 1)
-  while ((byte & MORE) !== 0) {
-    at += 1
-    byte = bytes.readUInt8(at)
-    value = (value + 1) * MORE + (byte & (MORE - 1))
-  }
-  return { value, end: at + 1 }
+async function askGit({ gitDirectory, path, signal }: IndexLocation): Promise<Result<readonly Buffer[]>> {
+  const { listSubmodules } = await import("./git-listed-submodules.ts")
+  return await listSubmodules(gitDirectory, { path, signal })
 }

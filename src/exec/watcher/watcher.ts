@@ -1,11 +1,12 @@
 import { spawnSync } from "node:child_process"
-import { existsSync, readFileSync, statSync, watch } from "node:fs"
+import { existsSync, statSync, watch } from "node:fs"
 import type { FSWatcher } from "node:fs"
 import { join, matchesGlob, relative, resolve, sep } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
 import { isInside } from "../../base/is-inside.ts"
 import type { Logger } from "../../base/logger.ts"
+import { readRegularText } from "../../base/regular-file.ts"
 import { findSafeGit, NO_PROGRAMS } from "../safe-git.ts"
 import { isIgnoredName, watchDirectories } from "./directory-watch.ts"
 import type { WatchState } from "./directory-watch.ts"
@@ -233,18 +234,14 @@ function watchHead(root: string) {
 
 /** In a worktree `.git` is a file that contains the path of the git directory. */
 function resolveGitDirectory(path: string): string {
-  try {
-    const [, target] = /^gitdir: (.+)$/mu.exec(readFileSync(path, "utf8")) ?? []
-    return target === undefined ? path : resolve(path, "..", target)
-  } catch {
-    // `.git` is the directory itself or does not exist.
-    return path
-  }
+  const [, target] = /^gitdir: (.+)$/mu.exec(readRegularText(path) ?? "") ?? []
+  return target === undefined ? path : resolve(path, "..", target)
 }
 
 function readHead(file: string): { readonly text: string; readonly at: number } | undefined {
   try {
-    return { text: readFileSync(file, "utf8").trim(), at: statSync(file).ctimeMs }
+    const text = readRegularText(file)
+    return text === undefined ? undefined : { text: text.trim(), at: statSync(file).ctimeMs }
   } catch {
     // There is no repository, or it stores HEAD elsewhere.
     return undefined

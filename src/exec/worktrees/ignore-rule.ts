@@ -1,6 +1,7 @@
-import { appendFileSync, lstatSync, mkdirSync, readFileSync } from "node:fs"
+import { appendFileSync, lstatSync, mkdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 
+import { readRegularText } from "../../base/regular-file.ts"
 import type { Git } from "./git.ts"
 import type { Repository } from "./repository.ts"
 import { WORKTREES_DIRECTORY } from "./worktree.ts"
@@ -22,11 +23,13 @@ export async function ignoreWorktrees(repository: Repository, git: Git, signal: 
 
 function addLine(file: string): void {
   mkdirSync(dirname(file), { recursive: true })
-  const found = lstatSync(file, { throwIfNoEntry: false })
-  const before = found === undefined ? "" : readFileSync(file, "latin1")
-  const lineEnding = before.includes("\r\n") ? "\r\n" : "\n"
+  const before = readRegularText(file, { encoding: "latin1" })
+  // A named pipe, for example: writing to it would wait for a reader.
+  if (before === undefined && lstatSync(file, { throwIfNoEntry: false }) !== undefined)
+    throw new Error(`${file} is not a regular file that can be read`)
+  const lineEnding = before?.includes("\r\n") === true ? "\r\n" : "\n"
   appendFileSync(
     file,
-    `${before === "" || before.endsWith("\n") ? "" : lineEnding}${WORKTREES_DIRECTORY}/${lineEnding}`,
+    `${before === undefined || before === "" || before.endsWith("\n") ? "" : lineEnding}${WORKTREES_DIRECTORY}/${lineEnding}`,
   )
 }

@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { isProcessAlive, processStartTime } from "../../base/process-alive.ts"
+import { readRegularText } from "../../base/regular-file.ts"
 import type { Worktree } from "./worktree.ts"
 
 const MARKER_NAME = /^hermes-open-(\d+)$/u
@@ -37,10 +38,5 @@ function markedProcesses(ownDirectory: string): readonly number[] {
 }
 
 function isRunning(pid: number, ownDirectory: string): boolean {
-  try {
-    return isProcessAlive(pid) && readFileSync(markerPath(ownDirectory, pid), "utf8") === processStartTime(pid)
-  } catch {
-    // The other process has just removed its marker.
-    return false
-  }
+  return isProcessAlive(pid) && readRegularText(markerPath(ownDirectory, pid)) === processStartTime(pid)
 }

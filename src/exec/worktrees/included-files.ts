@@ -4,7 +4,6 @@ import {
   copyFileSync,
   lstatSync,
   mkdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
@@ -14,6 +13,7 @@ import {
 import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path"
 
 import { isInside } from "../../base/is-inside.ts"
+import { readRegularFile, readRegularText } from "../../base/regular-file.ts"
 import { errorMessage } from "../../base/system-error.ts"
 import { WORKTREES_DIRECTORY } from "./worktree.ts"
 
@@ -63,13 +63,7 @@ export function removeIncludedFiles(paths: WorktreePaths, names: readonly string
 const MAX_NAMES = 1000
 
 function namesIn(root: string): readonly string[] {
-  let text: string
-  try {
-    text = readFileSync(join(root, ".worktreeinclude"), "utf8")
-  } catch {
-    // There is no such file, or it is a directory.
-    return []
-  }
+  const text = readRegularText(join(root, ".worktreeinclude")) ?? ""
   const names = text
     .replace(/^\uFEFF/u, "")
     .split(/\r?\n/u)
@@ -113,6 +107,8 @@ function linkDirectory(source: string, target: string): void {
   }
 }
 
+const bytesOf = (path: string): Buffer => readRegularFile(path, { maxBytes: Number.MAX_SAFE_INTEGER }).bytes
+
 /** Treats a copied directory as modified: comparing it would cost more than keeping it. */
 function isUnmodified(name: string, { root, path }: WorktreePaths): boolean {
   const target = join(path, name)
@@ -121,7 +117,7 @@ function isUnmodified(name: string, { root, path }: WorktreePaths): boolean {
     if (found?.isSymbolicLink() === true) return readlinkSync(target) === realpathSync(join(root, name))
     if (found?.isFile() !== true) return false
     const source = join(root, name)
-    return statSync(source).size === found.size && readFileSync(source).equals(readFileSync(target))
+    return statSync(source).size === found.size && bytesOf(source).equals(bytesOf(target))
   } catch {
     // One of the files is unreadable or missing.
     return false

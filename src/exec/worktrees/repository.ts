@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync } from "node:fs"
 import { basename, dirname, join, relative, resolve } from "node:path"
 
+import { readRegularText } from "../../base/regular-file.ts"
 import { fail, ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import type { Git, GitCallOptions } from "./git.ts"
@@ -78,14 +79,13 @@ async function readHead({ commonDirectory }: Checkout, git: Git, call: GitCallOp
     : unusable("git cannot read HEAD, the commit that is checked out; check it with `git status` and `git fsck`")
 }
 
+/** A repository of a large team has some hundred thousand references. */
+const MAX_PACKED_REFS_BYTES = 100_000_000
+
 function refExists(ref: string, commonDirectory: string): boolean {
   if (existsSync(join(commonDirectory, ref))) return true
-  try {
-    return readFileSync(join(commonDirectory, "packed-refs"), "utf8").includes(` ${ref}\n`)
-  } catch {
-    // There are no packed refs.
-    return false
-  }
+  const packed = readRegularText(join(commonDirectory, "packed-refs"), { maxBytes: MAX_PACKED_REFS_BYTES })
+  return packed?.includes(` ${ref}\n`) === true
 }
 
 /** Inside a worktree that Hermes created, a new one is created next to it, not nested. */

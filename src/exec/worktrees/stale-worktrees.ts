@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync, rmdirSync, statSync } from "node:fs"
+import { existsSync, readdirSync, rmdirSync, statSync } from "node:fs"
 import { basename, join } from "node:path"
 
 import type { Clock } from "../../base/clock.ts"
+import { readRegularText } from "../../base/regular-file.ts"
 import type { Git } from "./git.ts"
 import { countUnmergedCommits } from "./unsaved-work.ts"
 import { removeIfUnused } from "./remove-worktree.ts"
@@ -47,12 +48,7 @@ async function removeStale(worktree: WorktreeLocation, git: Git, signal: AbortSi
 }
 
 function isIncomplete({ gitDirectory }: WorktreeLocation): boolean {
-  try {
-    return readFileSync(join(gitDirectory, "locked"), "utf8").trim() === "initializing"
-  } catch {
-    // The worktree is not locked.
-    return false
-  }
+  return readRegularText(join(gitDirectory, "locked"))?.trim() === "initializing"
 }
 
 function removeEmpty(path: string): boolean {

@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
+
+import { readRegularText } from "../../base/regular-file.ts"
 
 /** A separate git worktree for one conversation, on its own branch. */
 export interface Worktree {
@@ -50,13 +51,8 @@ export function worktreeAt(
 
 /** Whether git knows the worktree. Does not trust the worktree's `.git` file, which a command may have changed. */
 export function isRegistered({ path, gitDirectory }: Pick<Worktree, "path" | "gitDirectory">): boolean {
-  try {
-    const pointer = readFileSync(join(gitDirectory, "gitdir"), "utf8").trim()
-    return resolve(gitDirectory, pointer) === join(path, ".git")
-  } catch {
-    // Git has no entry for this worktree.
-    return false
-  }
+  const pointer = readRegularText(join(gitDirectory, "gitdir"))
+  return pointer !== undefined && resolve(gitDirectory, pointer.trim()) === join(path, ".git")
 }
 
 /** Environment variables that bind git to this worktree and its repository, regardless of the `.git` file in it. */

@@ -42,10 +42,14 @@ export function shellHookListener(hook: ShellHook, host: ShellHookHost): HookLis
       if (failure === undefined) return answerOf(hook, parseJson(run.stdout))
       host.log.warning(`hook ${hook.command}: ${failure}`)
       return hook.failClosed
-        ? { action: "block", message: `the hook ${ellipsize(hook.command, 80)} failed: ${failure}` }
+        ? { action: "block", message: `the hook ${ellipsize(hook.command, 80)} failed: ${explained(failure, run)}` }
         : undefined
     },
   }
+}
+
+function explained(failure: string, { reason }: HookRun): string {
+  return reason === undefined ? failure : `${failure}: ${reason}`
 }
 
 /** A check that must not be skipped, and that the user has not approved: it denies the calls that it would check. */
@@ -102,7 +106,7 @@ export async function runShellHook(
   if (ended.ended === "interrupted") return { ...output, failure: "it was interrupted" }
   if (ended.code === 0) return output
   const reason = lastLine(ended.stderr)
-  return { ...output, failure: `it exited with ${ended.code}${reason === "" ? "" : `: ${reason}`}` }
+  return { ...output, failure: `it exited with ${ended.code}`, ...(reason === "" ? {} : { reason }) }
 }
 
 /** Claude Code compares plain names exactly; an expression of the settings may match anywhere in the name. */

@@ -26,6 +26,8 @@ export interface FoundShellHooks {
 export interface HookRun {
   /** Why it failed, as a clause. */
   readonly failure?: string
+  /** The last line of its error output, for the model and the user. It is not logged: hooks get the arguments of calls. */
+  readonly reason?: string
   readonly exitCode: number
   readonly stdout: string
   readonly stderr: string

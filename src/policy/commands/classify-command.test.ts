@@ -408,3 +408,9 @@ test.each([
   const real = new Map(looked.map((path) => [path, path.includes("..") ? path : realPath(path)]))
   expect(verdict(command, { realPath: (path) => real.get(path) ?? path })).toBe(expected)
 })
+
+test("a question about a redirection without a program names the file", () => {
+  const command = "> ../notes.txt"
+  const verdict = classifyCommand(understandCommand(command, INITIAL_SHELL_STATE("/w"), FACTS), command, FACTS)
+  expect(verdict.findings[0]?.description).toBe("> ../notes.txt replaces what a file outside the project contains")
+})

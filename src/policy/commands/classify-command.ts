@@ -11,20 +11,27 @@ import { CREDENTIAL_LIST_RULES } from "./families/credential-lists.ts"
 import { CREDENTIAL_SEARCH_RULES } from "./families/credential-search.ts"
 import { DELETION_RULES } from "./families/deletion.ts"
 import { DISK_RULES } from "./families/disks.ts"
+import { DOWNLOADED_PROGRAM_RULES } from "./families/downloaded-programs.ts"
 import { ELSEWHERE_RULES } from "./families/elsewhere.ts"
 import { ENVIRONMENT_RULES } from "./families/environment.ts"
 import { EXFILTRATION_RULES } from "./families/exfiltration.ts"
 import { FOREIGN_CODE_RULES } from "./families/foreign-code.ts"
+import { FOUND_FILE_RULES } from "./families/found-files.ts"
 import { HIDDEN_NAME_RULES } from "./families/hidden-names.ts"
 import { HERMES_RULES } from "./families/hermes.ts"
 import { INTERPRETER_RULES } from "./families/interpreters.ts"
 import { LAUNCHER_RULES } from "./families/launchers.ts"
 import { MACHINE_RULES } from "./families/machine.ts"
+import { MOVED_SETTINGS_RULES } from "./families/moved-settings.ts"
+import { OTHER_REPOSITORY_RULES } from "./families/other-repositories.ts"
 import { OUTSIDE_RULES } from "./families/outside.ts"
 import { OUTGOING_DATA_RULES } from "./families/outgoing-data.ts"
 import { PERSISTENCE_RULES } from "./families/persistence.ts"
 import { PRIVILEGE_RULES, readsPassword } from "./families/privileges.ts"
 import { PROCESS_RULES } from "./families/processes.ts"
+import { PROTECTED_ARGUMENT_RULES } from "./families/protected-arguments.ts"
+import { REPLACED_DIRECTORY_RULES } from "./families/replaced-directories.ts"
+import { RENAMED_PROGRAM_RULES } from "./families/renamed-programs.ts"
 import { SERVICE_RULES } from "./families/services.ts"
 import { VERSION_CONTROL_RULES } from "./families/version-control.ts"
 import { findWrittenFiles } from "./families/written-files.ts"
@@ -114,11 +121,15 @@ const STRENGTH: Readonly<Record<FindingLevel, number>> = { hardline: 4, sudo_gua
 /** In the order in which findings of the same level are shown. */
 const RULES = indexRules([
   ...DELETION_RULES,
+  ...REPLACED_DIRECTORY_RULES,
+  ...FOUND_FILE_RULES,
   ...DISK_RULES,
   ...PROCESS_RULES,
   ...MACHINE_RULES,
   ...PRIVILEGE_RULES,
   ...FOREIGN_CODE_RULES,
+  ...DOWNLOADED_PROGRAM_RULES,
+  ...OTHER_REPOSITORY_RULES,
   ...INTERPRETER_RULES,
   ...alsoElsewhere(VERSION_CONTROL_RULES),
   ...alsoElsewhere(SERVICE_RULES),
@@ -132,12 +143,15 @@ const RULES = indexRules([
   ...CREDENTIAL_SEARCH_RULES,
   ...CREDENTIAL_LIST_RULES,
   ...HIDDEN_NAME_RULES,
+  ...PROTECTED_ARGUMENT_RULES,
   ...CAPTURE_RULES,
   ...LAUNCHER_RULES,
   ...TEXT_PROGRAM_RULES,
   ...TEMPORARY_CODE_RULES,
   ...WRITTEN_SCRIPT_RULES,
+  ...RENAMED_PROGRAM_RULES,
   ...ENVIRONMENT_RULES,
+  ...MOVED_SETTINGS_RULES,
 ])
 
 /** What these commands do is the same on another machine, and the sandbox of this one does not confine it. */

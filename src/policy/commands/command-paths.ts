@@ -1,6 +1,7 @@
 import { posix } from "node:path"
 import type { ShellWord, SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"
 import type { CommandFacts } from "./command-verdict.ts"
+import { computedForms } from "./computed-paths.ts"
 import { isOutput } from "./invocation.ts"
 import { hasGlob } from "./shell-glob.ts"
 
@@ -63,13 +64,20 @@ function unresolvedPath(text: string, directory: string | undefined): string | u
   return `${directory}/${plain}`
 }
 
+/** A part that the shell or a program such as `xargs` replaces. */
+const COMPUTED_PART = /[$`]|\{\}/u
+const PROCESS = /^[<>]\(/u
 const ASCII = /^[\n\t -~]*$/u
 const COMPUTED_START = /^(?:\$|`|<\(|>\()/u
 
 /** The path of a word as written and with symbolic links resolved. */
 export function pathForms(word: ShellWord, directory: string | undefined, facts: CommandFacts): readonly string[] {
   const unresolved = unresolvedPath(word.known ? word.text : withHermesHome(word.text, facts), directory)
-  if (unresolved === undefined) return []
+  if (unresolved === undefined) return PROCESS.test(word.text) ? [] : computedForms(word, facts)
+  if (!word.known && COMPUTED_PART.test(word.text)) {
+    const computed = computedForms(word, facts)
+    if (computed.length > 0) return [...resolvedForms(unresolved, facts), ...computed]
+  }
   const known = facts.pathForms?.get(unresolved)
   if (known !== undefined) return known
   const forms = resolvedForms(unresolved, facts)

@@ -67,7 +67,10 @@ function effectsOf(rule: CommandRule, call: Invocation): readonly Effect[] {
 
 /** The part of the line that a finding is about. */
 export function shownText(call: Invocation): string {
-  const text = call.isWrapper ? call.command.wholeText : call.command.text || call.command.wholeText
+  const { text: own, wholeText, redirections } = call.command
+  const named = call.isWrapper ? wholeText : own || wholeText
+  // `> file` has no program.
+  const text = named || redirections.map(({ operator, target }) => `${operator} ${target.text}`).join(" ")
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
 }
 

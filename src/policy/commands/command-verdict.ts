@@ -40,6 +40,13 @@ export interface CommandVerdict {
   readonly understood: UnderstoodCommand
 }
 
+/** A directory or an archive whose names are looked up. */
+export interface Container {
+  /** Absolute; for archives, the name at the end may be a pattern. */
+  readonly path: string
+  readonly isArchive: boolean
+}
+
 /** What a verdict depends on apart from the command. */
 export interface CommandFacts {
   readonly userHome: string
@@ -55,8 +62,11 @@ export interface CommandFacts {
   readonly texts?: ReadonlyMap<string, string>
   /** Directories of pushes whose repositories are newer than this process: a command may have made them. */
   readonly newRepositories?: ReadonlySet<string>
-  /** The names in directories and archives that the commands of the line copy or unpack, relative to them. By absolute path. */
-  readonly contained?: ReadonlyMap<string, readonly string[]>
+  /**
+   * The names in directories and archives that the commands of the line copy or unpack, relative to them. By absolute path. Undefined for an
+   * archive whose names cannot be read.
+   */
+  readonly contained?: ReadonlyMap<string, readonly string[] | undefined>
   /** The forms of paths that were needed so far: several rules ask for the same ones. */
   readonly pathForms?: Map<string, readonly string[]>
 }

@@ -1,8 +1,10 @@
 import { posix } from "node:path"
 import { isWithin } from "../file-floor.ts"
 import type { ShellWord, SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"
+import { TAR_PROGRAMS, UNPACKING_PROGRAMS, unpacking } from "./archives.ts"
+import type { Unpacking } from "./archives.ts"
 import { absolutePath, withoutTrailingSlash } from "./command-paths.ts"
-import type { CommandFacts } from "./command-verdict.ts"
+import type { CommandFacts, Container } from "./command-verdict.ts"
 import { pathspecNames } from "./git-output.ts"
 import { hasFlag, invocations, optionValues, programName, upstream } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
@@ -21,24 +23,98 @@ interface CopiedSource {
   readonly isFlat?: true
   /** The names of files that the command is given. */
   readonly names?: (name: string) => boolean
+  readonly isArchive?: true
+  /** See `Unpacking`. */
+  readonly isNested?: true
 }
 
 /** The directories and archives whose files the commands of a line write elsewhere. What is in them is looked up when the line is judged. */
-export function copiedContainers(understood: UnderstoodCommand, facts: CommandFacts): readonly string[] {
+export function copiedContainers(understood: UnderstoodCommand, facts: CommandFacts): readonly Container[] {
   const found = understood.commands.flatMap((command) => {
     if (command.source === "remote" || !PROGRAMS.has(programName(command.program ?? ""))) return []
     const [call] = invocations(command, understood, facts)
-    return call === undefined ? [] : sourcesOf(call).map(({ path }) => path)
+    return call === undefined
+      ? []
+      : sourcesOf(call).map(({ path, isArchive }): Container => ({ path, isArchive: isArchive === true }))
   })
-  return [...new Set(found)].slice(0, MOST_CONTAINERS)
+  return found
+    .filter(({ path }, index) => found.findIndex((other) => other.path === path) === index)
+    .slice(0, MOST_CONTAINERS)
 }
 
 const MOST_CONTAINERS = 16
 
+/**
+ * True when a command writes files over the project whose names cannot be looked up: the source is computed, or the archive has a format that is
+ * not read. They may include files that other programs and agents obey.
+ */
+export function copiesUnknownNames(call: Invocation): boolean {
+  if (!COPYING.has(call.program)) return unpacksUnknownNames(call)
+  const { words, to, target } = copyOperands(call)
+  if (to === undefined || !isOverProject(to, target?.text ?? "", call)) return false
+  const isWhole = call.program !== "mv" && call.program !== "ln" && hasFlag(call, RECURSIVE)
+  return words.some(({ text, known, pattern }) => {
+    if (text.includes("{}")) return /^[$`]/u.test(text) || isFedUnknown(call, isWhole)
+    if (known) return pattern && hasGlob(posix.dirname(text)) && /\/(?:\.|[*?[][^/]*)?$/u.test(text)
+    // What comes after the last slash is the new name.
+    const name = text.slice(text.lastIndexOf("/") + 1)
+    if (REMOTE.test(text)) return false
+    if (/^\.{0,2}$/u.test(name)) return isWhole
+    if (!pattern || !hasGlob(name)) return isWhole && /[$`)]/u.test(name)
+    return OBEYED_NAMES.some(componentGlob(name))
+  })
+}
+
+/** `find $D -exec cp {} . \\;`, unless the names that it looks for are ordinary ones; `xargs -I{} cp -r {}/. . < list`. */
+function isFedUnknown({ command, understood }: Invocation, isWhole: boolean): boolean {
+  const listers = [...command.wrappers, ...upstream(command, understood)].filter(({ program = "" }) =>
+    LISTERS.has(program),
+  )
+  if (listers.length === 0) return isWhole
+  return listers.some(
+    ({ argv }) =>
+      startingDirectories(argv).some(({ known }) => !known) && OBEYED_NAMES.some((name) => namesFound(argv)(name)),
+  )
+}
+
+/** Examples of names, each of which a pattern may have left out on purpose. */
+const OBEYED_NAMES = [".envrc", ".vscode", "AGENTS.md", "tasks.json", "pre-commit"]
+
+/** `host:path`, as rsync and scp write it. */
+const REMOTE = /^[\w.@-]+:/u
+
+function unpacksUnknownNames(call: Invocation): boolean {
+  const found = unpacking(call)
+  if (found?.to === undefined || !isOverProject(found.to, found.hasTarget ? found.to : ".", call)) return false
+  if (found.archives.some(({ known }) => !known) || (TAR_PROGRAMS.has(call.program) && packsUnknown(call))) return true
+  const { contained } = call.facts
+  return unpacked(call).some(
+    ({ path, isArchive, isNested }) =>
+      isArchive === true && contained?.has(path) === true && (isNested === true || contained.get(path) === undefined),
+  )
+}
+
+/** `(cd $D; tar c .) | tar x` */
+function packsUnknown({ command, understood, facts }: Invocation): boolean {
+  return upstream(command, understood).some((packing) => {
+    const [call] = TAR_PROGRAMS.has(packing.program ?? "") ? invocations(packing, understood, facts) : []
+    if (call === undefined || packing.source === "remote") return false
+    const [given] = optionValues(call, "-C", "--directory")
+    const isUnknown = given === undefined ? packing.directory === undefined : !given.known
+    return isUnknown || call.operands.some(({ known }) => !known)
+  })
+}
+
+/** The workspace itself, or the directory in it that the command runs in. Others have a name that the command says. */
+function isOverProject(to: string, target: string, { command, facts }: Invocation): boolean {
+  if (to === facts.workspaceRoot) return true
+  return isWithin(to, facts.workspaceRoot) && to === command.directory && /^\.?\/?\.?$/u.test(target)
+}
+
 /** The protected files that a command writes because a directory or an archive contains them. */
 export function copiedNames(call: Invocation): readonly ShellWord[] {
   const { contained } = call.facts
-  const archived = TAR.has(call.program) ? fromGitArchive(call) : []
+  const archived = TAR_PROGRAMS.has(call.program) ? fromGitArchive(call) : []
   if (contained === undefined || !PROGRAMS.has(call.program)) return archived
   const copies = sourcesOf(call).flatMap(({ path, pattern, targets, isFlat, names }) =>
     (contained.get(path) ?? [])
@@ -54,7 +130,7 @@ export function copiedNames(call: Invocation): readonly ShellWord[] {
 /** `git archive COMMIT .envrc | tar x` */
 function fromGitArchive(call: Invocation): readonly ShellWord[] {
   const [command] = upstream(call.command, call.understood).filter(({ program }) => program === "git")
-  const to = command === undefined ? undefined : extractedTo(call)
+  const to = command === undefined ? undefined : unpacking(call)?.to
   if (command === undefined || to === undefined) return []
   const at = command.argv.findIndex(({ text }) => text === "archive")
   const operands = at === -1 ? [] : command.argv.slice(at + 1).filter(({ text }) => !text.startsWith("-"))
@@ -82,22 +158,42 @@ function isProtected(path: string, facts: CommandFacts): boolean {
 
 /** The files of the workspace itself are obeyed already, so that a copy of them is nothing new. */
 function sourcesOf(call: Invocation): readonly CopiedSource[] {
-  const sources = COPYING.has(call.program) ? copied(call) : call.program === "cpio" ? passedOn(call) : unpacked(call)
+  const sources = COPYING.has(call.program) ? copied(call) : [...passedOn(call), ...unpacked(call)]
   return sources.filter(({ path }) => !isWithin(call.facts.workspaceRoot, path))
 }
 
 const COPYING: ReadonlySet<string> = new Set(["cp", "gcp", "mv", "rsync", "scp", "install", "ln"])
-const TAR: ReadonlySet<string> = new Set(["tar", "gtar", "bsdtar", "jar"])
-const PROGRAMS: ReadonlySet<string> = new Set([...COPYING, ...TAR, "cpio", "unzip", "7z", "7za"])
+export const COPYING_PROGRAMS: readonly string[] = [...COPYING, ...UNPACKING_PROGRAMS]
+const PROGRAMS: ReadonlySet<string> = new Set(COPYING_PROGRAMS)
+
+interface CopyOperands {
+  readonly words: readonly ShellWord[]
+  readonly target: ShellWord | undefined
+  readonly to: string | undefined
+}
+
+const PRINTS_ROOT = /^(?:\$\(|`)\s*git rev-parse --show-toplevel[^)`]*[)`]\/?\.?$/u
+
+function copyOperands(call: Invocation): CopyOperands {
+  const given = optionValues(call, "-t", "--target-directory")
+  const target = given[0] ?? (call.operands.length > 1 ? call.operands.at(-1) : undefined)
+  const to =
+    target === undefined
+      ? undefined
+      : target.known
+        ? absolutePath(target, call.command.directory)
+        : PRINTS_ROOT.test(target.text)
+          ? call.facts.workspaceRoot
+          : undefined
+  const words = given.length > 0 ? call.operands.filter((word) => !given.includes(word)) : call.operands.slice(0, -1)
+  return { words, target, to }
+}
 
 /** `cp -r tpl/. .`, `mv tpl/* .`, `rsync -a tpl/ ./`. */
 function copied(call: Invocation): readonly CopiedSource[] {
   const { directory } = call.command
-  const given = optionValues(call, "-t", "--target-directory")
-  const target = given[0] ?? (call.operands.length > 1 ? call.operands.at(-1) : undefined)
-  const to = target === undefined || !target.known ? undefined : absolutePath(target, directory)
+  const { words, to } = copyOperands(call)
   if (to === undefined) return []
-  const words = given.length > 0 ? call.operands.filter((word) => !given.includes(word)) : call.operands.slice(0, -1)
   const isWhole = call.program === "mv" || call.program === "ln" || hasFlag(call, RECURSIVE)
   const fed = words.some(({ text, known }) => !known && text.includes("{}")) ? foundSources(call, to) : []
   const named = words.flatMap((word): readonly CopiedSource[] => {
@@ -164,6 +260,7 @@ function isContentOnly(call: Invocation): boolean {
 
 /** `find tpl | cpio -pd .` */
 function passedOn(call: Invocation): readonly CopiedSource[] {
+  if (call.program !== "cpio") return []
   const isPassing = hasFlag(call, /^-[a-zA-Z]*p|^--pass-through$/u)
   const [word] = call.operands.slice(-1)
   const to = word === undefined ? undefined : absolutePath(word, call.command.directory)
@@ -188,58 +285,22 @@ function relativeSources(words: readonly ShellWord[], from: string | undefined, 
 /** `tar xf x.tgz`, `unzip x.zip`, `tar c -C tpl . | tar x`. */
 function unpacked(call: Invocation): readonly CopiedSource[] {
   const { directory } = call.command
-  const isZip = !TAR.has(call.program)
-  const bundle = /^[a-zA-Z]+$/u.test(call.words[0]?.text ?? "") ? (call.words[0]?.text ?? "") : ""
-  const letters = [bundle, ...call.flags.filter((flag) => /^-[a-zA-Z]/u.test(flag))].join("")
-  if (isZip ? call.program === "unzip" && hasFlag(call, /^-[a-zA-Z]*[ltvpZ]/u) : !isExtracting(call, letters)) return []
-  const to = extractedTo(call)
+  const { archives, to, isNested, strips } = unpacking(call) ?? NOTHING
   if (to === undefined) return []
-  const archives = isZip ? zipFiles(call) : tarFiles(call, bundle)
-  const strips = optionValues(call, "--strip-components", "--strip").length > 0
   const named = archives.flatMap((word): readonly CopiedSource[] => {
     const path = word.known && word.text !== "-" ? absolutePath(word, directory) : undefined
-    return path === undefined || isWithin(to, path) ? [] : [{ path, pattern: [], targets: [to] }]
+    if (path === undefined || isWithin(to, path)) return []
+    return [{ path, pattern: [], targets: [to], isArchive: true, ...(isNested === true ? { isNested } : {}) }]
   })
-  return strips ? named : [...named, ...piped(call, to)]
+  return strips === true ? named : [...named, ...piped(call, to)]
 }
 
-function extractedTo(call: Invocation): string | undefined {
-  const { directory } = call.command
-  const options = TAR.has(call.program) ? ["-C", "--directory"] : call.program === "unzip" ? ["-d"] : ["-o"]
-  const [given] = optionValues(call, ...options)
-  return given === undefined ? directory : absolutePath(given, directory)
-}
-
-function isExtracting(call: Invocation, letters: string): boolean {
-  return letters.includes("x") || hasFlag(call, /^--(?:extract|get)$/u)
-}
-
-function tarFiles(call: Invocation, bundle: string): readonly ShellWord[] {
-  const named = optionValues(call, "-f", "--file")
-  const packed = call.words.flatMap((word, index) =>
-    /^-[a-zA-Z]*f$/u.test(word.text) ? (call.words[index + 1] ?? []) : [],
-  )
-  const bundled = bundle.includes("f") ? call.words.slice(1, 2) : []
-  const input = call.command.input?.kind === "file" ? [call.command.input.path] : []
-  const printed = upstream(call.command, call.understood).flatMap(({ program = "", argv }) =>
-    PRINTING.has(program) ? argv.slice(1).filter(({ text }) => !text.startsWith("-")) : [],
-  )
-  return [...new Set([...named, ...packed, ...bundled, ...input, ...printed])]
-}
-
-const PRINTING: ReadonlySet<string> = new Set("cat zcat gunzip gzip pigz pv".split(" "))
-
-function zipFiles(call: Invocation): readonly ShellWord[] {
-  // `unzip a` looks for `a.zip` too.
-  if (call.program === "unzip")
-    return call.operands.slice(0, 1).flatMap((word) => [word, { ...word, text: `${word.text}.zip` }])
-  return /^[xe]$/u.test(call.operands[0]?.text ?? "") ? call.operands.slice(1, 2) : []
-}
+const NOTHING: Pick<Unpacking, "archives" | "to" | "isNested" | "strips"> = { archives: [], to: undefined }
 
 /** What another `tar` packs in the same pipeline. */
 function piped(call: Invocation, to: string): readonly CopiedSource[] {
   return upstream(call.command, call.understood).flatMap((command: SimpleCommand) => {
-    if (!TAR.has(command.program ?? "")) return []
+    if (!TAR_PROGRAMS.has(command.program ?? "")) return []
     const [packing] = invocations(command, call.understood, call.facts)
     if (packing === undefined) return []
     const [given] = optionValues(packing, "-C", "--directory")

@@ -1,9 +1,9 @@
-import { ACCOUNT_CREDENTIALS, HERMES_SECRETS } from "../../config/protected-paths.ts"
+import { ACCOUNT_CREDENTIALS, HERMES_PRIVATE, HERMES_RESULTS, HERMES_SECRETS } from "../../config/protected-paths.ts"
 import { isWithin } from "../file-floor.ts"
 import type { CommandFacts } from "./command-verdict.ts"
 import { componentGlob, hasGlob } from "./shell-glob.ts"
 
-/** True for a file that holds keys or logins. A pattern counts when it can match one. */
+/** True for a file that holds keys or logins, or other conversations. A pattern counts when it can match one. */
 export function isCredentialPath(path: string, facts: CommandFacts): boolean {
   if (HARMLESS.test(path)) return false
   if (hasGlob(path)) return couldNameCredential(path, facts)
@@ -69,7 +69,8 @@ export function holdsCredentials(path: string, facts: CommandFacts): boolean {
   return isWithin(userHome, path) || isAboveOneOf(ACCOUNT_CREDENTIALS, path, userHome)
 }
 
-const HERMES_NAMES: readonly string[] = [...HERMES_SECRETS, "state.db", "state.db-wal"]
+/** Of the results, one directory belongs to this conversation. */
+const HERMES_NAMES: readonly string[] = [...HERMES_SECRETS, ...HERMES_PRIVATE].filter((name) => name !== HERMES_RESULTS)
 
 function hermesHomes({ hermesHome, hermesRoot, userHome }: CommandFacts): readonly string[] {
   return [hermesHome, hermesRoot, `${userHome}/.hermes`]

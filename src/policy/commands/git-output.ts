@@ -1,5 +1,5 @@
 import { posix } from "node:path"
-import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE } from "../../config/protected-paths.ts"
+import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE, TOOL_SETTINGS } from "../../config/protected-paths.ts"
 import { absolutePath } from "./command-paths.ts"
 import { optionValues, subcommands } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
@@ -54,8 +54,18 @@ const OUTPUT_OPTIONS: Readonly<Record<string, readonly string[]>> = {
 
 function outputOptions(call: Invocation, action: string): readonly ShellWord[] {
   // Without a value, `git config` only reads.
-  if (action === "config" && (subcommands(call).length < 4 || isReading(call))) return []
+  if (action === "config" && (!hasValue(call) || isReading(call))) return []
   return optionValues(call, "--output", "--output-directory", "--separate-git-dir", ...(OUTPUT_OPTIONS[action] ?? []))
+}
+
+/** A name and a value, or an option that changes what is there. */
+function hasValue(call: Invocation): boolean {
+  const files = optionValues(call, "-f", "--file").map(({ text }) => text)
+  const words = subcommands(call).filter((word) => !files.includes(word))
+  return (
+    words.length > 2 ||
+    call.words.some(({ text }) => /^(?:--(?:unset|re(?:name|move)-section)\S*|--edit|-e)$/u.test(text))
+  )
 }
 
 function isReading(call: Invocation): boolean {
@@ -99,7 +109,7 @@ function checkedOut(call: Invocation, action: string): readonly GitOutput[] {
   return [...tree, ...checkedOutFiles(call, action).flatMap(absolute)]
 }
 
-/** The file that a pathspec names; for a pattern, the protected files that it matches. */
+/** The file that a pathspec names; for a pattern, the protected files that it matches, without those that git may always update. */
 export function pathspecNames(word: ShellWord, directory: string): readonly ShellWord[] {
   const [, magic = "", short = ""] = /^:(?:\(([^)]*)\)|([/!^]+))/u.exec(word.text) ?? []
   if (magic.includes("exclude") || /[!^]/u.test(short)) return []
@@ -107,9 +117,11 @@ export function pathspecNames(word: ShellWord, directory: string): readonly Shel
   if (!hasGlob(text) || magic.includes("literal")) return text === "" ? [] : [{ ...word, text }]
   const matches = pathspecGlob(text)
   return [...EXECUTED_IN_WORKSPACE, ...AGENT_INSTRUCTIONS]
-    .filter((name) => matches(name.replaceAll("*", "x")))
+    .filter((name) => !UPDATED_BY_GIT.has(name) && matches(name.replaceAll("*", "x")))
     .map((name) => ({ ...word, text: posix.join(directory, name.replaceAll("*", "x")), pattern: false }))
 }
+
+const UPDATED_BY_GIT: ReadonlySet<string> = new Set(TOOL_SETTINGS)
 
 /** In a pathspec, `*` matches slashes too. */
 function pathspecGlob(pattern: string): (name: string) => boolean {

@@ -1,5 +1,5 @@
 import { outputTargets } from "./command-paths.ts"
-import { isCodeVariable } from "./families/environment.ts"
+import { isCodeVariable } from "./code-variables.ts"
 import { programName } from "./invocation.ts"
 import { isReadingCommand } from "./read-only.ts"
 import type { SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"

@@ -50,9 +50,13 @@ export function invocations(
 /** A shell would not find a program with terminal sequences or look-alike letters in its name; the user would read it as the plain one. */
 export function programName(program: string): string {
   // Runs for every command, and most names are plain.
-  if (PLAIN_NAME.test(program)) return program
-  return posix.basename(stripAnsi(program).normalize("NFKC")).toLowerCase()
+  const name = PLAIN_NAME.test(program) ? program : posix.basename(stripAnsi(program).normalize("NFKC")).toLowerCase()
+  return VERSIONED.test(name) ? name.replace(VERSION, "") : name
 }
+
+/** `python3.12` is python3, `ruby3.2` is ruby. */
+const VERSIONED = /^(?:(?:python|pip|pypy)[23]?(?:\.\d+)+|(?:ruby|perl|php|lua|node|nodejs)-?\d[\d.]*)$/u
+const VERSION = /(?<=^(?:python|pip|pypy)[23]?)(?:\.\d+)+$|(?<=^(?:ruby|perl|php|lua|node|nodejs))-?\d[\d.]*$/u
 
 const PLAIN_NAME = /^[a-z0-9_+-][a-z0-9._+-]*$/u
 

@@ -1,7 +1,8 @@
 import { posix } from "node:path"
 import type { ShellWord, UnderstoodCommand } from "../shell/understood-command.ts"
+import { DECODING, inputFiles } from "./archives.ts"
 import { absolutePath } from "./command-paths.ts"
-import { invocations, optionValues, subcommands, upstream } from "./invocation.ts"
+import { invocations, optionValues, programName, subcommands, upstream } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
 import type { CommandFacts } from "./command-verdict.ts"
 
@@ -52,19 +53,39 @@ export function patchFiles(understood: UnderstoodCommand, facts: CommandFacts): 
 
 const PROGRAMS = /^(?:git|patch)$/iu
 
+interface PatchWords {
+  readonly operands: readonly ShellWord[]
+  /** Files that are redirected or printed to the command. */
+  readonly input: readonly ShellWord[]
+}
+
+function patchWords(call: Invocation): PatchWords {
+  const action = subcommands(call)[0]
+  const operands =
+    call.program === "git"
+      ? call.operands.slice(call.operands.findIndex(({ text }) => text === action) + 1)
+      : [...call.operands.slice(1, 2), ...optionValues(call, "-i", "--input")]
+  return { operands, input: inputFiles(call) }
+}
+
 function namedFiles(call: Invocation): readonly string[] {
   const { command } = call
-  const input = command.input?.kind === "file" ? [command.input.path] : []
-  const isGit = call.program === "git"
-  const action = subcommands(call)[0]
-  const operands = isGit
-    ? call.operands.slice(call.operands.findIndex(({ text }) => text === action) + 1)
-    : [...call.operands.slice(1, 2), ...optionValues(call, "-i", "--input")]
-  const directory = isGit ? gitDirectory(call) : command.directory
+  const { operands, input } = patchWords(call)
+  const directory = call.program === "git" ? gitDirectory(call) : command.directory
   return [
     ...operands.flatMap((word) => absolutePath(word, directory) ?? []),
     ...input.flatMap((word) => absolutePath(word, command.directory) ?? []),
   ].filter((path) => posix.basename(path) !== "-")
+}
+
+/** True when the file with a patch is not known, or when its text is decompressed, decoded or decrypted before it is applied. */
+export function appliesUnknownPatch(call: Invocation): boolean {
+  if (!appliesPatch(call)) return false
+  const { operands, input } = patchWords(call)
+  return (
+    [...operands, ...input].some(({ known }) => !known) ||
+    upstream(call.command, call.understood).some(({ program }) => DECODING.has(programName(program ?? "")))
+  )
 }
 
 /** The files that a patch changes, as far as its text is known. */

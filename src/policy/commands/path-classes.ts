@@ -34,6 +34,14 @@ export function pathClass(path: string, facts: CommandFacts): PathClass | undefi
   return couldNameStartUp(path, facts) ? "user-sensitive" : undefined
 }
 
+/** True for a file that neither the project nor a temporary directory contains. The home may be a temporary directory. */
+export function isOutsideProject(path: string, { workspaceRoot, userHome }: CommandFacts): boolean {
+  if (isWithin(path, workspaceRoot)) return false
+  return !OTHER_TEMPORARY.test(path) || (OTHER_TEMPORARY.test(userHome) && isWithin(path, userHome))
+}
+
+const OTHER_TEMPORARY = /^\/(?:tmp|var\/tmp|private\/tmp|var\/folders|private\/var\/folders|dev|proc|run)(?:\/|$)/u
+
 /** True for a directory such as `.vscode`, in which other programs and agents look for files that they obey. */
 export function isSteeringDirectory(path: string, { workspaceRoot }: CommandFacts): boolean {
   return STEERING_DIRECTORIES.has(foldedPath(posix.basename(path))) && !isWithin(workspaceRoot, path)

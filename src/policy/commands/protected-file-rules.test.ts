@@ -26,12 +26,20 @@ test.each([
   ["pre-commit install", "pre-commit"],
   ["uvx pre-commit install -t pre-push", "pre-commit"],
   ["npx lefthook install", "lefthook"],
+  ["pre-commit autoupdate --freeze", "pre-commit settings"],
+  ["uvx prek auto-update", "pre-commit settings"],
+  ["bundle exec overcommit --install", "overcommit"],
+  ["hk install", "hk"],
+  ["asdf local nodejs 22.1.0", "asdf"],
+  ["asdf set nodejs 22.1.0", "asdf"],
+  ["mise use -q node@22", "mise"],
+  ["proto pin node 22", "proto"],
   ["git submodule add https://example.com/x.git x", "git submodule"],
   ["git submodule update --init --recursive", "git submodule"],
 ])("in the sandbox %s asks, and the question names the rule %s", async (line, name) => {
   const decision = await decided(line, SANDBOX)
   expect([decision.kind, decision.keys]).toEqual(["ask", [name]])
-  expect(decision.reason).toContain(`the rule "${name}" opens /w/.`)
+  expect(decision.reason).toContain(`the rule "${name}" opens /w/`)
   expect((await decided(line, { kind: "none" })).keys).not.toContain(name)
 })
 
@@ -44,6 +52,10 @@ test.each([
   "git submodule status",
   "pre-commit run --all-files",
   "lefthook run pre-commit",
+  "overcommit --run",
+  "asdf current",
+  "mise exec node@20 -- npm test",
+  "mise ls",
   "git push -u origin main",
   "git remote add up https://example.com/x.git",
 ])("%s is not asked about because of protected files", async (line) => {

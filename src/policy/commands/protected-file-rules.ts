@@ -22,8 +22,8 @@ interface ProtectedFileRule {
   readonly name: string
   /** Relative to the workspace and to the directory of the command. */
   readonly files: readonly string[]
-  /** The words of a command without its options. */
-  matches(program: string, operands: readonly string[]): boolean
+  /** The words of a command without its options, and the options. */
+  matches(program: string, operands: readonly string[], options: readonly string[]): boolean
   /** In a script of `package.json`. */
   readonly inScript?: RegExp
   /** A variable with which the user turns the tool off. */
@@ -31,6 +31,7 @@ interface ProtectedFileRule {
 }
 
 const HOOKS: readonly string[] = [".git/hooks"]
+const PRE_COMMIT: ReadonlySet<string> = new Set(["pre-commit", "prek"])
 
 const RULES: readonly ProtectedFileRule[] = [
   {
@@ -43,15 +44,48 @@ const RULES: readonly ProtectedFileRule[] = [
   {
     name: "pre-commit",
     files: HOOKS,
-    matches: (program, [subcommand]) => program === "pre-commit" && isInstalling(subcommand),
-    inScript: /(?<![\w/-])pre-commit (?:un)?install\b/u,
+    matches: (program, [subcommand]) => PRE_COMMIT.has(program) && isInstalling(subcommand),
+    inScript: /(?<![\w/-])(?:pre-commit|prek) (?:un)?install\b/u,
+  },
+  {
+    name: "pre-commit settings",
+    files: [".pre-commit-config.yaml", "prek.toml"],
+    matches: (program, [subcommand = ""]) =>
+      PRE_COMMIT.has(program) && /^(?:autoupdate|auto-update|migrate-config)$/u.test(subcommand),
   },
   {
     name: "lefthook",
-    files: HOOKS,
-    matches: (program, [subcommand]) => program === "lefthook" && isInstalling(subcommand),
+    files: [...HOOKS, "lefthook.yml", ".lefthook"],
+    matches: (program, [subcommand]) => program === "lefthook" && (isInstalling(subcommand) || subcommand === "add"),
     inScript: /(?<![\w/-])lefthook (?:un)?install\b/u,
     disabledBy: "LEFTHOOK",
+  },
+  {
+    name: "overcommit",
+    files: [...HOOKS, ".overcommit.yml"],
+    matches: (program, _operands, options) =>
+      program === "overcommit" && options.some((option) => /^(?:-[iuf]|--(?:un)?install|--force)$/u.test(option)),
+  },
+  {
+    name: "hk",
+    files: [...HOOKS, "hk.pkl"],
+    matches: (program, [subcommand]) => program === "hk" && (isInstalling(subcommand) || subcommand === "init"),
+  },
+  {
+    name: "asdf",
+    files: [".tool-versions"],
+    matches: (program, [subcommand]) => program === "asdf" && (subcommand === "local" || subcommand === "set"),
+  },
+  {
+    name: "mise",
+    files: ["mise.toml", ".mise.toml", "mise.local.toml", ".config/mise.toml", ".tool-versions"],
+    matches: (program, [subcommand = ""]) =>
+      program === "mise" && /^(?:use|u|unuse|rm|set|unset|fmt)$/u.test(subcommand),
+  },
+  {
+    name: "proto",
+    files: [".prototools"],
+    matches: (program, [subcommand]) => program === "proto" && (subcommand === "pin" || subcommand === "unpin"),
   },
   {
     name: "simple-git-hooks",
@@ -69,7 +103,18 @@ const RULES: readonly ProtectedFileRule[] = [
 ]
 
 /** The programs that the rules are about. */
-const TOOLS: ReadonlySet<string> = new Set(["husky", "pre-commit", "lefthook", "simple-git-hooks", "git"])
+const TOOLS: ReadonlySet<string> = new Set([
+  "husky",
+  "lefthook",
+  "simple-git-hooks",
+  "overcommit",
+  "hk",
+  "git",
+  "asdf",
+  "mise",
+  "proto",
+  ...PRE_COMMIT,
+])
 
 const SUBMODULE_ACTIONS: ReadonlySet<string> = new Set(
   "add update init deinit sync set-url set-branch absorbgitdirs".split(" "),
@@ -113,14 +158,16 @@ function rulesFor(command: SimpleCommand, scripts: Readonly<Record<string, strin
   const program = programName(command.program ?? "")
   if (!TOOLS.has(program) && !PACKAGE_MANAGERS.has(program)) return []
   const words = command.argv.slice(1).map(({ text }) => text)
-  const operands = (program === "git" ? withoutSettings(words) : words).filter((word) => !word.startsWith("-"))
+  const isOption = (word: string): boolean => word.startsWith("-")
+  const operands = (program === "git" ? withoutSettings(words) : words).filter((word) => !isOption(word))
+  const options = words.filter(isOption)
   const named = scriptsRunBy(command).flatMap((name) => (Object.hasOwn(scripts, name) ? [scripts[name] ?? ""] : []))
   const isDisabled = ({ disabledBy }: ProtectedFileRule): boolean =>
     command.assignments.some(({ name, value }) => name === disabledBy && value.text !== "")
   return RULES.filter(
     (rule) =>
       !isDisabled(rule) &&
-      (rule.matches(program, operands) || named.some((script) => rule.inScript?.test(script) === true)),
+      (rule.matches(program, operands, options) || named.some((script) => rule.inScript?.test(script) === true)),
   )
 }
 

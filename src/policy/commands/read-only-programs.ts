@@ -1,3 +1,5 @@
+import { readSedProgram, sedArguments } from "../shell/sed-program.ts"
+
 /** How a program of the read-only set is recognized by its arguments. `any`: no argument makes it write or start something. */
 export type ReadOnlyRule =
   | "any"
@@ -93,24 +95,11 @@ export const READ_ONLY_XARGS: ReadonlySet<string> = new Set(
 /** Prints, deletes from the output or replaces; no command that writes files or starts programs. */
 function sedReads(words: readonly string[]): boolean {
   if (words.some((word) => /^-[a-zA-Z]*[if]|^--(?:in-place|file)/u.test(word))) return false
-  const given = words.flatMap((word, index) =>
-    /^-[nErsuz]*e$|^--expression$/u.test(word)
-      ? (words[index + 1] ?? "")
-      : word.startsWith("--expression=")
-        ? word.slice(13)
-        : [],
-  )
-  const scripts = given.length > 0 ? given : operands(words).slice(0, 1)
-  return scripts.length > 0 && scripts.every((script) => SED_SCRIPT.test(script))
+  const { script } = sedArguments(words.map((text) => ({ text, known: true, pattern: false })))
+  if (script === undefined) return false
+  const { isValid, executes, reads: opened, writes } = readSedProgram(script)
+  return isValid && executes.length + opened.length + writes.length === 0
 }
-
-const SED_ADDRESS = String.raw`(?:\d{1,9}|\$|\/(?:[^\/\\\n]|\\.){0,200}\/I?)`
-const SED_COMMAND = String.raw`(?:${SED_ADDRESS}(?:,[+~]?${SED_ADDRESS})?\s{0,9}!?\s{0,9})?(?:[pdqlDPNnhHgGx=]\d{0,4}|[sy]([\/|#,@])(?:(?!\{N})[^\\\n]|\\.){0,200}\{N}(?:(?!\{N})[^\\\n]|\\.){0,200}\{N}[gpiI0-9]{0,6})`
-const command = (group: number): string => SED_COMMAND.replaceAll("{N}", String(group))
-const SED_SCRIPT = new RegExp(
-  String.raw`^\s{0,9}${command(1)}(?:\s{0,9}[;\n]\s{0,9}${command(2)})?(?:\s{0,9}[;\n]\s{0,9}${command(3)})?\s{0,9};?$`,
-  "u",
-)
 
 function awkReads(words: readonly string[]): boolean {
   if (

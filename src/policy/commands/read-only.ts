@@ -1,5 +1,5 @@
 import { outputTargets } from "./command-paths.ts"
-import { isCodeVariable } from "./families/environment.ts"
+import { isCodeVariable } from "./code-variables.ts"
 import { programName } from "./invocation.ts"
 import { READ_ONLY_PROGRAMS, READ_ONLY_XARGS } from "./read-only-programs.ts"
 import type { ShellWord, SimpleCommand, UnderstoodCommand } from "../shell/understood-command.ts"

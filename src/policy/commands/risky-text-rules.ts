@@ -78,7 +78,7 @@ export const RISKY_TEXT: readonly TextRule[] = [
     words: ["kill"],
     patterns: [
       text(
-        String.raw`\/proc\/(?:\[0-9\]|\[\[:digit:\]\]|\*)|(?<![\w-])seq\s{1,9}\d{1,4}\s{1,9}\d{4,}|\bls\s{1,9}\/proc(?![\w\/])`,
+        String.raw`\/proc\/(?:\[0-9\]|\[\[:digit:\]\]|\*)|(?<![\w-])seq\s{1,9}\d{1,4}\s{1,9}\d{4,}|\bls\s{1,9}\/proc(?![\w\/])|\{\d{1,7}\.\.\d{4,7}\}|\bfor\s{0,9}\(\([^()]{0,60}<=?\s{0,9}\d{4,7}`,
       ),
       text(String.raw`(?<![\w.-])kill\s`),
     ],

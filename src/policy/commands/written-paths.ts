@@ -1,5 +1,8 @@
 import { posix } from "node:path"
+import { readSedProgram, sedArguments } from "../shell/sed-program.ts"
 import type { ShellWord } from "../shell/understood-command.ts"
+import { unpacking } from "./archives.ts"
+import { readAwkProgram } from "./awk-program.ts"
 import { outputTargets } from "./command-paths.ts"
 import { copiedNames } from "./copied-names.ts"
 import { gitOutput } from "./git-output.ts"
@@ -26,21 +29,41 @@ export interface WrittenPath {
   readonly derived?: true
   /** A directory that is written with files whose names the command does not say. */
   readonly tree?: true
+  /** Keeps what a file that exists contains, or writes into a directory. */
+  readonly keeps?: true
 }
 
 /** The files that a command writes, replaces or deletes, as far as its arguments name them. */
 export function writtenPaths(call: Invocation): readonly WrittenPath[] {
   const redirected = call.isWrapper
     ? []
-    : outputTargets(call.command).map((word): WrittenPath => ({ method: "redirection", word }))
+    : outputTargets(call.command).map((word): WrittenPath => ({
+        method: "redirection",
+        word,
+        ...(appends(word, call) ? KEEPS : {}),
+      }))
   if (call.isWrapper)
     return [...(LOGGING_WRAPPERS.has(call.program) ? commonOutput(call) : []), ...loggedTo(declaredIn(call))]
   return [
     ...redirected,
     ...loggedTo([...call.command.assignments, ...declaredIn(call)]),
     ...(WRITERS.get(call.program) ?? commonOutput)(call),
+    ...unpackedInto(call),
     ...copiedNames(call).map((word): WrittenPath => ({ method: "copy", word, derived: true })),
   ]
+}
+
+const KEEPS = { keeps: true } as const
+
+function appends(word: ShellWord, { command: { redirections } }: Invocation): boolean {
+  return redirections.some(({ operator, target }) => target === word && (operator === ">>" || operator === "&>>"))
+}
+
+/** The directory that receives the files of an archive, where the command names one. */
+function unpackedInto(call: Invocation): readonly WrittenPath[] {
+  const found = unpacking(call)
+  if (found?.to === undefined || !found.hasTarget) return []
+  return [{ method: "other", word: { text: found.to, known: true, pattern: false }, tree: true }]
 }
 
 interface Variable {
@@ -123,16 +146,23 @@ const copies: Writer = (call) => {
   const sources =
     directories.length > 0 ? call.operands.filter((word) => !directories.includes(word)) : call.operands.slice(0, -1)
   const isTree = copiesTree(call, sources) ? { tree: true as const } : {}
+  const isDirectory = (target: ShellWord): boolean =>
+    directories.length > 0 || sources.length > 1 || /(?:^|\/)\.{0,2}$/u.test(target.text)
+  const isKept = hasFlag(call, /^-[a-zA-Z]*[nu]|^--(?:no-clobber|update|backup)/u) || NEVER_REPLACES.has(call.program)
   return targets.flatMap((target) => [
-    { method: "copy" as const, word: target, ...isTree },
+    { method: "copy" as const, word: target, ...isTree, ...(isKept || isDirectory(target) ? KEEPS : {}) },
     ...sources.map((source) => ({
       method: "copy" as const,
       derived: true as const,
+      ...KEEPS,
       ...isTree,
       word: { ...target, text: `${target.text}/${posix.basename(source.text)}`, known: target.known && source.known },
     })),
   ])
 }
+
+/** Links are not made over files, and the others compare before they copy. */
+const NEVER_REPLACES: ReadonlySet<string> = new Set(["ln", "link", "rsync", "scp", "git"])
 
 /** Whether whole directories are copied, moved or linked. A name with an extension is usually a file. */
 function copiesTree(call: Invocation, sources: readonly ShellWord[]): boolean {
@@ -155,10 +185,27 @@ const SYMBOLIC = /^-[a-zA-Z]*s|^--symbolic$/u
 const movedAway: Writer = (call) => call.operands.slice(0, -1).map((word) => ({ method: "delete", word }))
 
 const sed: Writer = (call) => {
+  const { script, files } = sedArguments(call.words)
+  const written: readonly WrittenPath[] =
+    script?.text.toLowerCase().includes("w") === true
+      ? readSedProgram(script).writes.map((text) => ({ method: "other", word: { ...script, text } }))
+      : []
   const long = hasFlag(call, /^--in-place/u)
-  if (!long && !hasFlag(call, /^-[a-zA-Z]*i/u)) return []
-  return call.operands.map((word) => ({ method: long ? "in-place edit (long flag)" : "in-place edit", word }))
+  if (!long && !hasFlag(call, /^-[a-zA-Z]*i/u)) return written
+  return [
+    ...written,
+    ...files.map((word): WrittenPath => ({ method: long ? "in-place edit (long flag)" : "in-place edit", word })),
+  ]
 }
+
+/** What the program prints to files. */
+const awk: Writer = all(commonOutput, (call) => {
+  const { writes, edits } = readAwkProgram(call.words, call.facts.userHome)
+  return [
+    ...writes.map((word): WrittenPath => ({ method: "other", word })),
+    ...edits.map((word): WrittenPath => ({ method: "in-place edit", word })),
+  ]
+})
 
 const perl: Writer = (call) =>
   hasFlag(call, /^-[a-zA-Z0-9]*i/u) ? call.operands.map((word) => ({ method: "in-place edit (perl/ruby)", word })) : []
@@ -179,6 +226,17 @@ export const curlOutput: Writer = all(
       ),
     ),
   ),
+  // `-w '%output{FILE}'`
+  (call) =>
+    options(
+      "-w",
+      "--write-out",
+    )(call).flatMap((word) =>
+      Array.from(word.text.matchAll(/%output\{(?:>>)?([^}]+)\}/gu), ([, file = ""]) => ({
+        method: "other" as const,
+        word: { ...word, text: file },
+      })),
+    ),
   (call) => {
     if (!hasFlag(call, /^-[a-zA-Z#]*O|^--remote-name/u)) return []
     const names = remoteNames(call)
@@ -223,6 +281,22 @@ function sqliteOutput(call: Invocation): readonly ShellWord[] {
   })
 }
 
+/** What it unpacks to, and the archive that it writes. */
+function sevenZipOutput(call: Invocation): readonly ShellWord[] {
+  const [action, archive] = call.operands
+  return [...options("-o")(call), ...(archive !== undefined && /^[aud]$/u.test(action?.text ?? "") ? [archive] : [])]
+}
+
+function containerOutput(call: Invocation): readonly ShellWord[] {
+  return [...options("--iidfile", "--cidfile", "--metadata-file", "--pidfile")(call), ...copiedHere(call)]
+}
+
+/** The target of a copy from a container, a cluster or a cloud. */
+function copiedHere(call: Invocation): readonly ShellWord[] {
+  const isCopy = call.operands.some(({ text }, index) => index < 3 && /^(?:cp|mv|sync|scp|rsync)$/u.test(text))
+  return [...(isCopy ? last(call) : []), ...options("-o", "--output", "--output-dir", "--outfile")(call)]
+}
+
 /** `git mv a b`. */
 const gitMoves: Writer = (call) => {
   const [first, ...moved] = call.operands
@@ -251,8 +325,27 @@ function renamedTo(call: Invocation): readonly ShellWord[] {
   return call.operands.flatMap((word) => [word, ...word.text.split(/[/,#|]/u).map((text) => ({ ...word, text }))])
 }
 
+const tee: Writer = (call) =>
+  call.operands.map((word) => ({
+    method: "tee",
+    word,
+    ...(hasFlag(call, /^-[a-z]*a|^--append$/u) ? KEEPS : {}),
+  }))
+
+/** Compressors replace their files, unless they write to the standard output or keep them. */
+const compressed: Writer = (call) =>
+  hasFlag(call, /^-[a-zA-Z]*[cklt]|^--(?:stdout|to-stdout|keep|list|test)$/u) ||
+  (call.program.includes("zst") && !hasFlag(call, /^--rm$/u))
+    ? commonOutput(call)
+    : [...commonOutput(call), ...call.operands.map((word): WrittenPath => ({ method: "delete", word }))]
+
+const COMPRESSORS =
+  "gzip gunzip pigz unpigz xz unxz lzma unlzma bzip2 bunzip2 lbzip2 compress uncompress lz4 lzip zstd unzstd brotli".split(
+    " ",
+  )
+
 const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
-  ["tee", as("tee", operands)],
+  ["tee", tee],
   ["sponge", as("tee", operands)],
   ["cp", all(copyWriters, hardLinked)],
   ["gcp", all(copyWriters, hardLinked)],
@@ -262,6 +355,10 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["rsync", copyWriters],
   ["scp", copyWriters],
   ["mv", all(copyWriters, movedAway)],
+  ["awk", awk],
+  ["gawk", awk],
+  ["mawk", awk],
+  ["nawk", awk],
   ["sed", sed],
   ["gsed", sed],
   ["perl", perl],
@@ -287,8 +384,12 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["gtar", extractInto],
   ["bsdtar", extractInto],
   ["unzip", extractInto],
-  ["7z", as("other", options("-o"))],
-  ["7za", as("other", options("-o"))],
+  ["7z", as("other", sevenZipOutput)],
+  ["7za", as("other", sevenZipOutput)],
+  ["ssh", as("other", options("-E"))],
+  ["docker", as("other", containerOutput)],
+  ["podman", as("other", containerOutput)],
+  ...["kubectl", "oc", "aws", "gsutil", "gcloud"].map((name): [string, Writer] => [name, as("other", copiedHere)]),
   ["sqlite3", as("other", sqliteOutput)],
   ["cpio", as("other", (call) => [...options("-D", "--directory")(call), ...last(call)])],
   ["find", as("other", following(/^-f(?:printf|print|print0|ls)$/u))],
@@ -314,6 +415,7 @@ const WRITERS: ReadonlyMap<string, Writer> = new Map<string, Writer>([
   ["rename", as("other", renamedTo)],
   ["prename", as("other", renamedTo)],
   ["mmv", as("other", operands)],
+  ...COMPRESSORS.map((name): [string, Writer] => [name, compressed]),
   ["trash", deletes],
   ["trash-put", deletes],
 ])

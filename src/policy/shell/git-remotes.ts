@@ -27,7 +27,8 @@ export function rememberRemotes(name: string, { argv, frame }: Call): void {
     return
   }
   if (name === "gh") {
-    if (argv[1]?.text === "repo" && argv[2]?.text === "clone") addClone(operandsOf(argv, 3, CLONE_OPTIONS), argv, scope)
+    if (argv[1]?.text === "repo" && argv[2]?.text === "clone")
+      addClone(operandsOf(argv, 3, CLONE_OPTIONS), argv, scope, true)
     return
   }
   if (COPYING.has(name)) addCopies(name, argv, scope)
@@ -109,14 +110,21 @@ function addClone(
   operands: readonly (Field | undefined)[],
   argv: readonly Field[],
   { directories, remotes }: Scope,
+  isShorthand = false,
 ): void {
   const [address, given] = operands
   if (address === undefined) return
   const target = given ?? { ...address, text: nameOfClone(address.text) }
   const base = optionValue(argv, ["-C"])?.word.text ?? "."
   const [directory] = directories
-  const isKnown = target.known && !target.pattern
-  remotes.add(isKnown && directory !== undefined ? posix.resolve(directory, base, target.text) : ANY_REMOTE)
+  if (!target.known || target.pattern || directory === undefined) {
+    remotes.add(ANY_REMOTE)
+    return
+  }
+  const path = posix.resolve(directory, base, target.text)
+  remotes.add(path)
+  // A clone of a repository on this machine contains nothing new.
+  if (isRepositoryAddress(address.text) || !address.known || isShorthand) remotes.add(posix.join(path, ".git"))
 }
 
 const COPYING: ReadonlySet<string> = new Set(["cp", "gcp", "rsync", "mv", "ln"])
@@ -134,11 +142,15 @@ function addCopies(name: string, argv: readonly Field[], { directories: [directo
     const base = posix.basename(text)
     // `mv a.ts src` moves a file.
     if (name === "mv" && posix.extname(base) !== "") continue
+    const isClone = remotes.has(posix.join(posix.resolve(directory, text), ".git"))
     if (posix.basename(to) === ".git") addCopy(posix.dirname(to))
     if (base === ".git") addCopy(to)
     else {
-      addCopy(to)
-      if (base !== "" && base !== "." && base !== "..") addCopy(posix.join(to, base))
+      const copies = base === "" || base === "." || base === ".." ? [to] : [to, posix.join(to, base)]
+      for (const copy of copies) {
+        addCopy(copy)
+        if (isClone) addCopy(posix.join(copy, ".git"))
+      }
     }
   }
 

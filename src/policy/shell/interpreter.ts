@@ -24,6 +24,8 @@ export interface Input {
   readonly text: string | undefined
   /** Where the text comes from when it is not known. */
   readonly names?: NameSource | undefined
+  /** The program that may be its content. */
+  readonly copies?: string | undefined
 }
 
 /** Input that some command writes, but the line does not say what. */
@@ -61,6 +63,8 @@ export interface Outcome {
   readonly output: string | undefined
   /** Where the output comes from when it is not known. */
   readonly names?: NameSource | undefined
+  /** The program that may be a copy of: `cat /bin/rm`. */
+  readonly copies?: string | undefined
   /** Index of the command whose output it is. */
   readonly index: number | undefined
   /** `leaves`: the shell ends, as after `exit`. `breaks`: the list ends, as after `continue`. `succeeds`: nothing it does can fail. */

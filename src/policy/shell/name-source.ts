@@ -7,9 +7,12 @@ export const HIDDEN_NAMES: NameSource = { files: [], isHidden: true }
 export function joinNames(one: NameSource | undefined, other: NameSource | undefined): NameSource | undefined {
   if (one === undefined || other === undefined || one === other) return one ?? other
   const files = [...new Set([...one.files, ...other.files])]
+  const paths = [...new Set([...(one.paths ?? []), ...(other.paths ?? [])])]
   return {
     files: files.slice(0, MOST_FILES),
     isHidden: one.isHidden || other.isHidden || files.length > MOST_FILES,
+    ...(paths.length === 0 ? {} : { paths: paths.slice(0, MOST_FILES) }),
+    ...(one.isEdited === true || other.isEdited === true ? { isEdited: true } : {}),
   }
 }
 

@@ -92,9 +92,16 @@ export function redirectOutput(outcome: Outcome, redirections: readonly Redirect
       continue
     }
     rememberFile(target, { text: output, appends: operator.endsWith(">>") }, scope)
+    if (outcome.copies !== undefined && output === undefined) rememberCopy(target, outcome.copies, scope)
     output = ""
   }
   return output === outcome.output ? outcome : { ...outcome, output }
+}
+
+/** A file that may have the content of a program stands for that program. */
+export function rememberCopy(target: Field, program: string, scope: Scope): void {
+  const path = filePath(target, scope)
+  if (path !== undefined && !path.startsWith("/dev/") && scope.copies.size < MOST_TEXTS) scope.copies.set(path, program)
 }
 
 export function rememberFile(

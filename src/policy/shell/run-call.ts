@@ -4,27 +4,32 @@ import { UNKNOWN_OUTCOME } from "./interpreter.ts"
 import { knownOutput } from "./output/known-output.ts"
 import { outputNames } from "./output/output-names.ts"
 import { runParallel, runXargs } from "./nested/nested-arguments.ts"
+import { withFullOptions } from "./long-options.ts"
 import { NESTED_PROGRAMS } from "./nested/nested-programs.ts"
 import { foldName, programName } from "./program-name.ts"
 import { filePath } from "./redirections.ts"
 import { nestedSource, runShell, SHELLS } from "./nested/nested-shell.ts"
 import { rememberRemotes } from "./git-remotes.ts"
 import { rememberMovedFiles } from "./moved-files.ts"
-import { rememberCopies, rememberDownloads, rememberLinks } from "./written-files.ts"
+import { copiedProgram, rememberCopies } from "./copied-programs.ts"
+import { rememberDownloads, rememberLinks } from "./written-files.ts"
 import { runVariableCommands } from "./nested/command-variables.ts"
 import { compilePattern, matches } from "./expansion/shell-pattern.ts"
 import { WRAPPERS } from "./nested/wrappers.ts"
 import { unwrap } from "./nested/unwrap.ts"
 
 /** Interprets a command whose words are expanded: functions, builtins, wrappers, nested shells, then any other program. */
-export function runCall(call: Call, interpreter: Interpreter): Outcome {
-  const [program] = call.argv
-  if (program === undefined) return { output: "", index: interpreter.emit(call), result: "succeeds" }
-  if (call.assignments.length > 0) runVariableCommands(call.assignments, call, interpreter)
-  const called = call.skipsFunctions === true ? undefined : callFunction(call, program, interpreter)
+export function runCall(written: Call, interpreter: Interpreter): Outcome {
+  const [program] = written.argv
+  if (program === undefined) return { output: "", index: interpreter.emit(written), result: "succeeds" }
+  if (written.assignments.length > 0) runVariableCommands(written.assignments, written, interpreter)
+  const called = written.skipsFunctions === true ? undefined : callFunction(written, program, interpreter)
   if (called !== undefined) return called
+  runCopy(written, program, interpreter)
   const name = programName(program)
-  if (name === undefined) return runUnknown(call, program, interpreter)
+  if (name === undefined) return runUnknown(written, program, interpreter)
+  const argv = withFullOptions(name, written.argv)
+  const call = argv === written.argv ? written : { ...written, argv }
   const builtin = runBuiltin(name, call, interpreter)
   if (builtin !== undefined) return builtin
   if (SHELLS.has(name)) return runShell(call, interpreter)
@@ -39,13 +44,14 @@ export function runCall(call: Call, interpreter: Interpreter): Outcome {
   runWrittenScript(call, program, interpreter)
   NESTED_PROGRAMS.get(name)?.(call, interpreter)
   rememberDownloads(name, call)
-  rememberCopies(name, call)
+  const copies = copiedProgram(call)
+  if (copies !== undefined) rememberCopies(name, copies, call)
   rememberMovedFiles(name, call)
   rememberLinks(name, call)
   rememberRemotes(name, call)
   const output = knownOutput(name, call)
   if (output !== undefined) return { output, index, result: "succeeds" }
-  return { output, names: outputNames(name, call), index, result: "open" }
+  return { output, names: outputNames(name, call), copies, index, result: "open" }
 }
 
 /** Git's own directory has a program for each subcommand: `/usr/lib/git-core/git-push`. */
@@ -101,9 +107,13 @@ function runWrittenScript(call: Call, program: Field, interpreter: Interpreter):
 
 const SHELL_SCRIPT = /^(?!#!)|^#!.*\b(?:ba|z|da|k|a)?sh\b/u
 
-/** Copies of programs are kept by their path. */
-function functionKey(program: Field, { scope }: Call["frame"]): string {
-  return program.text.includes("/") ? (filePath(program, scope) ?? program.text) : program.text
+/** A file that commands made of a program is judged as that program, too. */
+function runCopy(call: Call, program: Field, interpreter: Interpreter): void {
+  const { scope } = call.frame
+  const path = scope.copies.size > 0 && program.text.includes("/") ? filePath(program, scope) : undefined
+  const original = path === undefined ? undefined : scope.copies.get(path)
+  if (original === undefined) return
+  interpreter.runCall({ ...call, argv: [{ ...program, text: original }, ...call.argv.slice(1)] })
 }
 
 const MOST_RECURSIONS = 2
@@ -111,7 +121,7 @@ const MOST_RECURSIONS = 2
 /** Undefined when the program is not a function. */
 function callFunction(call: Call, program: Field, interpreter: Interpreter): Outcome | undefined {
   const { frame } = call
-  const found = program.known ? frame.scope.function(functionKey(program, frame)) : undefined
+  const found = program.known ? frame.scope.function(program.text) : undefined
   if (found === undefined) return undefined
   const mark = `function ${program.text}`
   if (frame.active.filter((one) => one === mark).length >= MOST_RECURSIONS) {

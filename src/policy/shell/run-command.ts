@@ -1,10 +1,11 @@
 import type { Assignment, Command, Redirection as RedirectionNode } from "unbash"
 
 import { runVariableCommands } from "./nested/command-variables.ts"
-import { expandWhole, expandWord } from "./expansion/expand-word.ts"
+import { evaluateNumber, expandWhole, expandWord, runIndexValue } from "./expansion/expand-word.ts"
 import type { Expansion } from "./expansion/expand-word.ts"
 import type { Call, Field, Frame, Interpreter, Outcome } from "./interpreter.ts"
 import { joinNames } from "./name-source.ts"
+import { rememberNamedCommands } from "./named-commands.ts"
 import { expandRedirections, redirectOutput } from "./redirections.ts"
 import { knownWord, UNKNOWN } from "./scope.ts"
 import type { Value } from "./scope.ts"
@@ -49,6 +50,7 @@ function expandDeclaration(node: Assignment, expansion: Expansion): Field {
   if (node.value.type === "ArrayValue") {
     const value = assignedValue(node, expansion)
     expansion.frame.scope.setVariable(node.name, value)
+    rememberNamedCommands(node.name, value, expansion.frame.scope, expansion.interpreter)
     return knownWord(node.text)
   }
   const { text, known, names } = expandWhole(node.value, expansion)
@@ -67,6 +69,7 @@ function runAssignments(node: Command, assignments: readonly Assignment[], expan
   for (const assignment of assignments) {
     const value = assignedValue(assignment, expansion)
     frame.scope.setVariable(assignment.name, value)
+    rememberNamedCommands(assignment.name, value, frame.scope, interpreter)
     shown.push({ name: assignment.name, value: shownValue(value) })
   }
   const { redirections, input } = expandRedirections(redirectionsOf(node), expansion)
@@ -98,8 +101,12 @@ function assignedValue(assignment: Assignment, expansion: Expansion): Value {
   if (value.type === "ArrayValue") {
     const items = new Map(append === true && before?.kind === "list" ? before.items : [])
     for (const element of value.elements) {
-      for (const field of expandWord(element, expansion)) {
+      // An element with an index is not split.
+      const isIndexed = /^\[.+\]\+?=/su.test(element.text)
+      for (const field of isIndexed ? [expandWhole(element, expansion)] : expandWord(element, expansion)) {
+        runIndexValue(field.text, expansion)
         const [, key, text] = /^\[([^\]]*)\]\+?=(.*)$/su.exec(field.text) ?? []
+        if (key !== undefined) evaluateNumber(key, expansion)
         if (key !== undefined && text !== undefined) items.set(key, { ...field, text })
         else items.set(String(items.size), field)
       }
@@ -107,8 +114,11 @@ function assignedValue(assignment: Assignment, expansion: Expansion): Value {
     return { kind: "list", items }
   }
   const word = expandWhole(value, expansion)
+  runIndexValue(word.text, expansion)
   if (index !== undefined) {
     const key = expandWhole(index, expansion)
+    // The index of a list is arithmetic.
+    evaluateNumber(key.text, expansion)
     if (!key.known) return UNKNOWN
     const items = new Map<string, ShellWord>(before?.kind === "list" ? before.items : [])
     if (before?.kind === "text") items.set("0", before.word)
@@ -117,7 +127,10 @@ function assignedValue(assignment: Assignment, expansion: Expansion): Value {
   }
   if (append !== true) return { kind: "text", word }
   const start = before === undefined ? undefined : scalarOf(before)
-  if (start === undefined) return UNKNOWN
+  if (start === undefined) {
+    // Only the beginning of the search path is known.
+    return name === "PATH" ? UNKNOWN : { kind: "text", word: { ...word, text: `$${name}${word.text}`, known: false } }
+  }
   const names = joinNames(start.names, word.names)
   return {
     kind: "text",

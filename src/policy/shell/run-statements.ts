@@ -8,17 +8,18 @@ import type {
   PipelineNode,
   Redirected,
   Statement,
-  TestExpression,
   Word,
 } from "unbash"
 
 import { assertNever } from "../../base/assert-never.ts"
-import { arithmeticValue, expandPattern, expandWhole, expandWord, runIndex } from "./expansion/expand-word.ts"
+import { arithmeticValue, expandPattern, expandWhole, expandWord, runIndexValue } from "./expansion/expand-word.ts"
+import type { Expansion } from "./expansion/expand-word.ts"
 import type { Field, Frame, Interpreter, Outcome } from "./interpreter.ts"
 import { SILENT, UNKNOWN_OUTCOME } from "./interpreter.ts"
 import { joinNames, wordNames } from "./name-source.ts"
 import { expandRedirections, redirectOutput } from "./redirections.ts"
 import { runCommand } from "./run-command.ts"
+import { runTest } from "./run-test.ts"
 import { joinDirectories, UNKNOWN, unknownFrom } from "./scope.ts"
 import type { Directories, Scope, Value } from "./scope.ts"
 
@@ -42,7 +43,8 @@ function followedBy(first: Outcome, second: Outcome): Outcome {
       ? undefined
       : first.output + second.output
   const names = output === undefined ? joinNames(first.names, second.names) : undefined
-  return { output, names, index: second.index ?? first.index, result: second.result }
+  const copies = second.copies ?? first.copies
+  return { output, names, copies, index: second.index ?? first.index, result: second.result }
 }
 
 function runStatement({ command, background }: Statement, frame: Frame, interpreter: Interpreter): Outcome {
@@ -128,6 +130,7 @@ function runPipeline({ commands, prefixes }: Pipeline, frame: Frame, interpreter
             from: outcome.index === undefined ? undefined : { kind: "command", index: outcome.index },
             text: outcome.output,
             names: outcome.names,
+            copies: outcome.copies,
           }
     outcome = runNode(command, { ...frame, scope: frame.scope.fork(), input }, interpreter)
   }
@@ -149,6 +152,9 @@ function runNode(node: CommandNode, frame: Frame, interpreter: Interpreter): Out
       else runNode(node.body, inside, interpreter)
       return { ...SILENT, output: undefined }
     }
+    case "ArithmeticCommand":
+    case "TestCommand":
+      return interpreter.withAlternatives(frame, (alternative) => runCompound(node, alternative, interpreter))
     default:
       return runCompound(node, frame, interpreter)
   }
@@ -213,13 +219,15 @@ function runCompound(node: CompoundCommand, frame: Frame, interpreter: Interpret
       })
     case "For":
       return runFor(node.name.value, wordsOf(node.wordlist, frame, interpreter), {
-        frame,
+        expansion,
         body: (inside) => runList(node.body, inside, interpreter),
       })
     case "Select":
-      wordsOf(node.wordlist, frame, interpreter)
-      frame.scope.setVariable(node.name.value, UNKNOWN)
-      return runLoop(frame, (inside) => runList(node.body, inside, interpreter))
+      // Each word may be the one that is chosen.
+      return runFor(node.name.value, wordsOf(node.wordlist, frame, interpreter), {
+        expansion,
+        body: (inside) => runList(node.body, inside, interpreter),
+      })
     case "ArithmeticFor":
       arithmeticValue(node.initialize, expansion)
       return runLoop(frame, (inside) => {
@@ -229,7 +237,7 @@ function runCompound(node: CompoundCommand, frame: Frame, interpreter: Interpret
         return outcome
       })
     case "TestCommand":
-      for (const word of testWords(node.expression)) runIndex(expandWhole(word, expansion).text, expansion)
+      runTest(node.expression, expansion)
       return { ...SILENT, result: "open" }
     case "ArithmeticCommand":
       arithmeticValue(node.expression, expansion)
@@ -295,8 +303,9 @@ function eachOf(fields: readonly Field[]): Value {
 function runFor(
   name: string,
   words: LoopWords,
-  { frame, body }: { readonly frame: Frame; readonly body: (frame: Frame) => Outcome },
+  { expansion, body }: { readonly expansion: Expansion; readonly body: (frame: Frame) => Outcome },
 ): Outcome {
+  const { frame } = expansion
   if ("each" in words) {
     return runLoop(frame, (inside) => {
       inside.scope.setVariable(name, words.each)
@@ -306,25 +315,9 @@ function runFor(
   let outcome: Outcome = SILENT
   for (const { text, known, pattern, names } of words.fields) {
     const word = names === undefined ? { text, known, pattern } : { text, known, pattern, names }
+    runIndexValue(text, expansion)
     frame.scope.setVariable(name, { kind: "text", word })
     outcome = followedBy(outcome, body(frame))
   }
   return { ...outcome, result: "open" }
-}
-
-function testWords(expression: TestExpression): readonly Word[] {
-  switch (expression.type) {
-    case "TestUnary":
-      return [expression.operand]
-    case "TestBinary":
-      return [expression.left, expression.right]
-    case "TestLogical":
-      return expression.operands.flatMap((operand) => testWords(operand))
-    case "TestNot":
-      return testWords(expression.operand)
-    case "TestGroup":
-      return testWords(expression.expression)
-    default:
-      return assertNever(expression)
-  }
 }

@@ -72,6 +72,8 @@ export class Scope {
   readonly files: Map<string, string | undefined>
   /** Symbolic links that commands have made in this shell. */
   readonly links: Map<string, string>
+  /** Files that commands of this shell made of programs; see `ShellState`. */
+  readonly copies: Map<string, string>
   /** Files that were sourced in this shell and whose text is not known. */
   readonly sourced: Set<string>
   /** Where git pushes to since commands of this shell changed it; see `ShellState`. */
@@ -94,6 +96,7 @@ export class Scope {
       this.exportsEverything = from.exportsEverything
       this.files = from.files
       this.links = from.links
+      this.copies = from.copies
       this.sourced = from.sourced
       this.remotes = from.remotes
       return
@@ -117,6 +120,7 @@ export class Scope {
     this.positional = []
     this.files = new Map(from.files ?? [])
     this.links = new Map(from.links ?? [])
+    this.copies = new Map(from.copies ?? [])
     this.sourced = new Set(from.sourced ?? [])
     this.remotes = new Set(from.remotes ?? [])
   }
@@ -357,6 +361,7 @@ export class Scope {
       aliases: this.#aliases,
       files: this.files,
       links: this.links,
+      ...(this.copies.size === 0 ? {} : { copies: this.copies }),
       ...(listed.size === 0 ? {} : { listed }),
       ...(this.sourced.size === 0 ? {} : { sourced: this.sourced }),
       ...(this.remotes.size === 0 ? {} : { remotes: this.remotes }),

@@ -16,6 +16,13 @@ export interface NameSource {
   readonly files: readonly string[]
   /** Some are decoded, downloaded or in files that are not known. */
   readonly isHidden: boolean
+  /**
+   * Absolute paths that they may be, because a program got these as arguments or input and prints names. With a slash at the end, anything below the
+   * directory; with two stars as a component, files of that name anywhere below it.
+   */
+  readonly paths?: readonly string[]
+  /** The program may have changed the paths. */
+  readonly isEdited?: true
 }
 
 export interface Redirection {
@@ -86,11 +93,13 @@ export interface ShellState {
   readonly files?: ReadonlyMap<string, string | undefined>
   /** Symbolic links that commands made: the target of each, both as absolute paths. */
   readonly links?: ReadonlyMap<string, string>
+  /** Files that commands made of programs, by absolute path: the path of the program whose content they may have. */
+  readonly copies?: ReadonlyMap<string, string>
   /** Files that were sourced and whose text is not known: any name may be a function or an alias since then. */
   readonly sourced?: ReadonlySet<string>
   /** Variables whose words come from lists. */
   readonly listed?: ReadonlyMap<string, NameSource>
-  /** Remote repositories that commands added or changed: names, `*` for any, and as absolute paths the directories of new clones. */
+  /** Remote repositories that commands added or changed: names, `*` for any, and as absolute paths the directories of new clones; `.git` below them if they are from another machine. */
   readonly remotes?: ReadonlySet<string>
 }
 

@@ -4,20 +4,6 @@ import { knownWord } from "./scope.ts"
 import { optionValue } from "./nested/unwrap.ts"
 
 export const COPYING = new Set(["cp", "ln", "mv", "install", "link"])
-const PROGRAM_PATH = /^\/(?:usr\/)?(?:local\/)?s?bin\/[^/]+$/u
-
-/** After `cp /bin/rm x` the name x stands for that program. */
-export function rememberCopies(name: string, { argv, frame }: Call): void {
-  if (!COPYING.has(name)) return
-  const [source, target, ...others] = argv.slice(1).filter(({ text }) => !text.startsWith("-"))
-  if (source === undefined || target === undefined || others.length > 0 || !source.known) return
-  const path = filePath(target, frame.scope)
-  if (path === undefined || !PROGRAM_PATH.test(source.text)) return
-  for (const copy of [path, `${path}/${source.text.split("/").at(-1) ?? ""}`]) {
-    frame.scope.setFunction(copy, `{ command '${source.text.replaceAll("'", "")}' "$@"; }`)
-  }
-}
-
 /** After `ln -s / x` a path below x leads elsewhere. */
 export function rememberLinks(name: string, { argv, frame }: Call): void {
   if (!COPYING.has(name) || name === "mv" || frame.scope.links.size >= MOST_LINKS) return

@@ -1,4 +1,3 @@
-import { errorMessage } from "../../base/system-error.ts"
 import { takeCodePoints } from "../../base/text.ts"
 import { fallbackQuery, routeQuery, sanitizeQuery } from "../search-query.ts"
 import type { SearchHit, MessageSearchOptions, StoreLogger } from "../store.ts"
@@ -63,7 +62,8 @@ function indexMatches(db: Database, index: IndexQuery, search: Search): readonly
       return runMatch(db, { table: index.table, match }, search.options)
     } catch (error) {
       if (!isStatementError(error)) throw error
-      search.context.log.debug(`FTS5 rejected a query: ${errorMessage(error)}`)
+      // Its message quotes the query.
+      search.context.log.debug("FTS5 rejected a query")
     }
   }
   return []

@@ -91,7 +91,9 @@ async function runTask(task: DelegatedTask, { index, count }: TaskNumber, run: T
   })
   const notes = [child.note, closed.keptWorktree, staleNote(closed.stalePaths)].filter((note) => note !== undefined)
   const diagnostics =
-    closed.diagnosticFile === undefined ? "" : ` Its model never answered; see ${closed.diagnosticFile}.`
+    closed.diagnosticFile === undefined
+      ? ""
+      : ` Its model never answered; facts for the user are in ${closed.diagnosticFile}.`
   return {
     task_index: index,
     ...outcome,

@@ -118,6 +118,26 @@ test("a bare 400 with a long history of text: rounds are removed, and the conver
   expect(resumed.startsWith(main[1]?.rawBody.slice(0, -"]}".length) ?? "?")).toBe(true)
 })
 
+test("after a compression, a call that was denied does not look as if it had been done", async () => {
+  await using assembled = await assembleApp(withSummaries([refuses(400, "Error"), says("Blue.")]), {
+    config: LARGE_WINDOW,
+  })
+  const denied = JSON.stringify({ error: "Not run: the user denied it.", status: "blocked" })
+  const write = (id: string, result: string): readonly Message[] =>
+    toolRound([{ id, tool: "write_file", args: { path: `~/Documents/${id}`, content: "x" }, result }])
+  const others = talk(360, 1000)
+  const writes = [...write("denied", denied), ...write("written", '{"bytes_written":1}')]
+  const history = [...others.slice(0, 41), ...writes, ...others.slice(42)]
+  const session = await assembled.open({ resume: await seedSession(assembled, history) })
+  await runToEnd(session, "which colour?")
+  const { messages } = assembled.model.view(assembled.model.requests.length - 1)
+  const lines = messages.flatMap(({ text }) => text.split("\n").filter((line) => line.includes("[write_file]")))
+  expect(lines).toEqual([
+    "- Done: [write_file] wrote to ~/Documents/written (1 lines)",
+    "- Not done: [write_file] path=~/Documents/denied content=x -> not run: it was not allowed",
+  ])
+})
+
 test("a conversation that cannot be compressed ends with a message that says what to do", async () => {
   const tooLong = refuses(400, "maximum context length is 8192 tokens, you requested 99999 tokens")
   await using assembled = await assembleApp([repeat(tooLong)])

@@ -29,7 +29,7 @@ test.skipIf(missing)(
     const stopped = await tools.call("terminal", { command: `mkdir ${OUTSIDE}` })
     expect(stopped.fields).toMatchObject({ exit_code: 1, output: expect.stringContaining("Read-only file system") })
     expect(stopped.notes).toMatch(
-      /^\[Commands run in a sandbox and may write only to .+ and the caches of package managers\. Work there, or ask the user to add the directory to terminal\.sandbox_write or to set terminal\.sandbox to off\.\]$/u,
+      /^\[Commands run in a sandbox and may write only to .+ and the caches of package managers\. Work there, or ask the user to add the directory to terminal\.sandbox_write or to set terminal\.sandbox to off\. Files there that other programs execute or obey, such as \.envrc or what a git hook starts, are read-only too; a file tool can write them, and asks the user\.\]$/u,
     )
     for (const path of [app.home.workdir, join(app.home.userHome, "projects")]) expect(stopped.notes).toContain(path)
     // No note for a command that only prints the message, or that fails for another reason.

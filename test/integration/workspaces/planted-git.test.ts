@@ -63,6 +63,26 @@ const PLANTS: readonly { readonly plant: string; readonly places: readonly strin
       "git init -q build/sub; git -C build/sub -c user.name=x -c user.email=x@y commit -q --allow-empty -m x; git -C build/sub config core.fsmonitor $EVIL; git update-index --add --cacheinfo 160000,$(git -C build/sub rev-parse HEAD),build/sub",
     places: ["."],
   },
+  // Ways to write settings that git reads differently than a reader of lines.
+  {
+    plant: `for n in header continued separator; do git init -q text-$n; done
+printf '[x][core]fsmonitor=%s\\n' $EVIL >> text-header/.git/config
+printf '[core]\\na = b\\\\\\n[x]\\nfsmonitor = %s\\n' $EVIL >> text-continued/.git/config
+printf '[core]\\nfsmonitor = "%s \\342\\200\\250"\\n' $EVIL >> text-separator/.git/config`,
+    places: ["text-header", "text-continued", "text-separator"],
+  },
+  // Git files that end with another line, or have bytes that are not valid UTF-8.
+  {
+    plant: `d="$(printf 'build/e\\nf')"; b="$(printf 'build/e\\377')"; git init -q build/e; for n in "$d" "$b"; do git init -q "$n"; git -C "$n" config core.fsmonitor $EVIL; done
+mkdir two-lines bytes bytes-link; printf 'gitdir: ../%s/.git\\n' "$d" > two-lines/.git; printf 'gitdir: ../%s/.git\\n' "$b" > bytes/.git; ln -s "../$b/.git" bytes-link/.git`,
+    places: ["two-lines", "bytes", "bytes-link"],
+  },
+  // Git ignores a directory `.git` that is none, and takes the directory around it for a repository.
+  {
+    plant:
+      "git init -q --bare around; git -C around config core.fsmonitor $EVIL; git -C around config core.bare false; git -C around config core.worktree $PWD; mkdir around/.git",
+    places: ["around"],
+  },
   {
     plant:
       "git -C sub config core.fsmonitor $EVIL; printf '[core]\\nfsmonitor = %s\\n' $EVIL >> .git/modules/sub/config",

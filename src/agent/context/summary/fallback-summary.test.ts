@@ -16,6 +16,7 @@ test("facts from the messages appear under the usual headings", () => {
   const turns = [
     user("Fix the build. hunter2"),
     ...toolRound([{ id: "a", args: { path: "src/app.ts" }, result: '{"error":null,"output":"ok"}' }]),
+    ...toolRound([{ id: "c", args: { path: "~/Documents/n" }, result: '{"error":"no","status":"blocked"}' }]),
     ...toolRound([
       { id: "b", tool: "terminal", args: { command: "make", workdir: "/srv/x" }, result: "Traceback: it broke" },
     ]),
@@ -36,12 +37,12 @@ test("facts from the messages appear under the usual headings", () => {
   }).toEqual({
     task: "And the tests.",
     done: "1. [read_file] path=src/app.ts (28 chars result)\n2. [terminal] command=make workdir=/srv/x (19 chars result)",
-    blocked: "- Traceback: it broke",
-    files: "- src/app.ts\n- /srv/x\n- docs/notes.md",
+    blocked: '- {"error":"no","status":"blocked"}\n- Traceback: it broke',
+    files: "- src/app.ts\n- ~/Documents/n\n- /srv/x\n- docs/notes.md",
     goal: "None recorded.",
   })
   expect(section("Critical Context")).toContain(
-    "6 messages were removed and no model could summarise them (502 from the server)",
+    "8 messages were removed and no model could summarise them (502 from the server)",
   )
   expect(section("Critical Context")).toContain("#### Goal\nEarlier.")
   expect(text).toContain("- user: Fix the build. ***")

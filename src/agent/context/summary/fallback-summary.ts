@@ -4,6 +4,7 @@ import { contentText } from "../../../protocol/message.ts"
 import type { Message } from "../../../protocol/message.ts"
 import type { DigestedCall } from "../../../toolkit/tool.ts"
 import { actionsIn, userText } from "../elision-note.ts"
+import { callProblem } from "../result-digest.ts"
 import { isFromUser } from "../rounds.ts"
 import { SUMMARY_SECTIONS } from "./summary-prompt.ts"
 
@@ -32,7 +33,8 @@ export function fallbackSummary(
 ): string {
   const { previous, reason, digest } = options
   const request = options.messages.findLast((message) => isFromUser(message))
-  const actions = [...new Set(actionsIn(turns).map(digest))].slice(-MAX_ACTIONS)
+  const completed = actionsIn(turns).filter((call) => callProblem(call) === undefined)
+  const actions = [...new Set(completed.map(digest))].slice(-MAX_ACTIONS)
   const content: Readonly<Record<string, string>> = {
     "Active Task": request?.role === "user" ? ellipsize(userText(request), MAX_REQUEST_CHARS) : "Unknown.",
     "Completed Actions": actions.map((line, index) => `${index + 1}. ${line}`).join("\n"),

@@ -1,8 +1,8 @@
 import { realPath } from "../../../base/real-path.ts"
 import type { StartingCall } from "../../../agent/facet.ts"
-import { agentInstructions, executedByOthers } from "../../../policy/file-floor.ts"
-import type { Subject } from "../../../protocol/tool.ts"
 import { hasUser } from "../../services/command-notices.ts"
+import { isProtectedFile } from "../../services/protected-file.ts"
+import type { ProgramStarting } from "../../services/sandboxed-programs.ts"
 import type { AppFacet, FacetContext } from "../../session/facet-context.ts"
 import { createCommandChecks } from "./command-checks.ts"
 import { createFindings } from "./findings.ts"
@@ -18,7 +18,7 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
   const { config, clock, commandNotices, backgroundChecks, processes } = services
   if (workspace.kind !== "local" || config.get("terminal.sandbox") === "off") return undefined
   const root = realPath(workspace.cwd())
-  const project = createKnownProject(root)
+  const project = createKnownProject(root, services.environment.get("PATH") ?? "")
   const findings = createFindings(commandNotices, { hasUser: hasUser(context.options) })
   const commandChecks = createCommandChecks({ context, root, project, findings })
   const processChecks = createProcessChecks({
@@ -29,16 +29,27 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
     clock,
     countFindings: () => findings.count(),
   })
-  const isProtected = (subject: Subject): boolean => {
-    if (subject.kind !== "path") return false
-    const path = workspace.files.resolve(subject.path)
-    return executedByOthers(path) !== undefined || agentInstructions(path) !== undefined
-  }
   /** Written with the user's consent or by a rule, so that the check of a background process must not undo it. */
-  const acceptWrites = ({ subjects }: StartingCall): void => {
-    const paths = subjects.flatMap((one) => (one.kind === "path" ? [realPath(workspace.files.resolve(one.path))] : []))
-    backgroundChecks.accept(root, paths)
+  const writeStarting = ({ subjects }: StartingCall): (() => void) => {
+    const paths = subjects.flatMap((one) => (one.kind === "path" ? [workspace.files.resolve(one.path)] : []))
+    const written = backgroundChecks.accept(root, paths.map(realPath))
+    const changesProtected = paths.some(isProtectedFile)
+    return () => {
+      written()
+      if (changesProtected) project.refresh()
+    }
   }
+  /** What a language server writes is checked like what a background process writes. */
+  const programStarting: ProgramStarting = async () => {
+    if ((await workspace.isSandboxed?.()) !== true) return () => undefined
+    const begin = await commandChecks.prepare()
+    const exited = Promise.withResolvers<unknown>()
+    processChecks.beginUntil(exited.promise, begin)
+    return (exit) => {
+      exited.resolve(exit)
+    }
+  }
+  let stopObserving: (() => void) | undefined
   const commandStarting = async (call: StartingCall): Promise<() => void> => {
     // The process may exit during the check.
     const hadProcesses = processChecks.isChecking()
@@ -49,7 +60,7 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
         try {
           check.ended()
           findings.showIn(call)
-          processChecks.begin(() => check.beginBetweenCalls())
+          if (processChecks.begin(() => check.beginBetweenCalls())) check.goesOn()
         } finally {
           resume()
         }
@@ -61,6 +72,9 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
   }
   return {
     name: "executed files",
+    opened: () => {
+      stopObserving = services.sandboxedPrograms.observe(taskId, programStarting)
+    },
     awaitingReply: async (signal) => {
       await services.interruptedChecks()
       await project.prepare(signal)
@@ -69,8 +83,7 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
       await services.interruptedChecks()
       findings.showIn(call)
       if (call.access === "write") {
-        acceptWrites(call)
-        return call.subjects.some(isProtected) ? () => project.refresh() : undefined
+        return writeStarting(call)
       }
       if (call.access !== "exec" || (await workspace.isSandboxed?.()) !== true) return undefined
       return await commandStarting(call)
@@ -89,6 +102,7 @@ export function executedFilesFacet(context: FacetContext): AppFacet | undefined 
       return Promise.resolve()
     },
     close: async () => {
+      stopObserving?.()
       const waiting = new AbortController()
       await Promise.race([commandChecks.settled(), clock.sleep(MAX_CLOSING_MS, { signal: waiting.signal })])
       waiting.abort()

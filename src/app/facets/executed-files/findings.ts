@@ -4,6 +4,8 @@ import type { CommandNotices } from "../../services/command-notices.ts"
 /** What the checks of a session found, for the user and for the model. */
 export interface Findings {
   add(texts: readonly string[]): void
+  /** For the user only. */
+  inform(texts: readonly string[]): void
   /** How many there were so far. */
   count(): number
   /** Shows the user what was found since the last time. */
@@ -23,6 +25,9 @@ export function createFindings(notices: CommandNotices, { hasUser }: { readonly 
       count += texts.length
       notices.add(texts)
       forModel.push(...texts)
+    },
+    inform: (texts) => {
+      notices.add(texts)
     },
     count: () => count,
     showIn: ({ signal, tell }) => {

@@ -1,4 +1,6 @@
+import { lazy } from "../../../base/lazy.ts"
 import type { ProjectIndex, ProjectSearch } from "../../../exec/sandbox/project-index.ts"
+import type { SubmoduleLookup } from "../../../exec/sandbox/submodule-paths.ts"
 
 /** What Hermes knows about the directories of a project. */
 export interface KnownProject {
@@ -8,24 +10,42 @@ export interface KnownProject {
   search(): Promise<ProjectSearch>
   /** The next command waits for another search. */
   refresh(): void
-  known(): Promise<{ readonly search: ProjectSearch; readonly repositories: Set<string> }>
+  known(): Promise<{
+    readonly search: ProjectSearch
+    readonly repositories: Set<string>
+    readonly submodules: SubmoduleLookup
+  }>
   /** The last search that has begun, and when, in milliseconds since 1970. */
   last(): Promise<ProjectSearch> | undefined
   searchedMs(): number
 }
 
-export function createKnownProject(root: string): KnownProject {
+/** `searchPath` is the variable `PATH`, to find git. */
+export function createKnownProject(root: string, searchPath: string): KnownProject {
   const openedMs = Date.now()
   let index: ProjectIndex | undefined
   let searchedMs = 0
   let searching: Promise<ProjectSearch> | undefined
   /** Filled by the first search, and by the checks after commands. */
   let repositories: Set<string> | undefined
+  const submoduleLookup = lazy(async () => {
+    const { createSubmoduleLookup } = await import("../../../exec/sandbox/submodule-paths.ts")
+    return createSubmoduleLookup(searchPath)
+  })
   const update = async (signal?: AbortSignal): Promise<ProjectSearch> => {
     searchedMs = Date.now()
     const { createProjectIndex } = await import("../../../exec/sandbox/project-index.ts")
     index ??= createProjectIndex(root, undefined, openedMs)
     return await index.update(signal)
+  }
+  const repositoriesIn = async (search: ProjectSearch, signal?: AbortSignal): Promise<Set<string>> => {
+    if (repositories !== undefined) return repositories
+    const [{ findKnownRepositories }, submodules] = await Promise.all([
+      import("../../../exec/sandbox/new-repositories.ts"),
+      submoduleLookup(),
+    ])
+    const found = await findKnownRepositories(search, { root, submodules, signal })
+    return signal?.aborted === true ? found : (repositories ??= found)
   }
   return {
     prepare: async (signal) => {
@@ -34,7 +54,8 @@ export function createKnownProject(root: string): KnownProject {
       searching = first
       await first
       // An aborted one is not complete.
-      if (signal.aborted && searching === first) searching = undefined
+      if (!signal.aborted) await repositoriesIn(await first, signal)
+      else if (searching === first) searching = undefined
     },
     search: () => (searching = update()),
     refresh: () => {
@@ -42,11 +63,7 @@ export function createKnownProject(root: string): KnownProject {
     },
     known: async () => {
       const search = await (searching ??= update())
-      if (repositories === undefined) {
-        const { isRepositoryDirectory } = await import("../../../exec/sandbox/git-repositories.ts")
-        repositories ??= new Set([...search.found.keys()].filter(isRepositoryDirectory))
-      }
-      return { search, repositories }
+      return { search, repositories: await repositoriesIn(search), submodules: await submoduleLookup() }
     },
     last: () => searching,
     searchedMs: () => searchedMs,

@@ -15,17 +15,20 @@ export interface ProcessCheckOptions {
   readonly countFindings: () => number
 }
 
-/** Checks the project while background processes of a session run, and until they have ended. */
+/** Checks the project while background processes and other programs of a session run, and until they have ended. */
 export interface ProcessChecks {
-  /** Whether a process is running that was started earlier. */
+  /** Whether a process or program is running that was started earlier. */
   isChecking(): boolean
-  /** Begins for the processes that were started since the last call. */
-  begin(beginCheck: () => BegunCheck): void
+  /** Begins for the processes that were started since the last call. Returns whether there are any. */
+  begin(beginCheck: () => BegunCheck): boolean
+  /** Begins for a program that is about to start, such as a language server. */
+  beginUntil(exited: Promise<unknown>, beginCheck: () => BegunCheck): void
 }
 
 export function createProcessChecks(options: ProcessCheckOptions): ProcessChecks {
   const { root, taskId, processes, checks, clock, countFindings } = options
   const checked = new Set<string>()
+  let running = 0
   let current: BackgroundCheck | undefined
   /** bubblewrap exits a little earlier than the processes in the sandbox, which may still write. */
   const checkUntilQuiet = async (check: BackgroundCheck): Promise<void> => {
@@ -37,23 +40,31 @@ export function createProcessChecks(options: ProcessCheckOptions): ProcessChecks
       if (countFindings() === before) return
     }
   }
-  const endAfter = async (id: string, check: BackgroundCheck): Promise<void> => {
-    await processes.exited(id)
+  const endAfter = async (exited: Promise<unknown>, check: BackgroundCheck): Promise<void> => {
+    await exited
     await checkUntilQuiet(check)
-    checked.delete(id)
-    if (checked.size > 0) return
+    running -= 1
+    if (running > 0) return
     current = undefined
     await check.end()
+  }
+  const beginUntil = (exited: Promise<unknown>, beginCheck: () => BegunCheck): void => {
+    running += 1
+    current ??= checks.watch(root, beginCheck)
+    checks.track(endAfter(exited, current))
   }
   return {
     isChecking: () => current !== undefined,
     begin: (beginCheck) => {
-      for (const { id, state, isDetached } of processes.list(taskId)) {
-        if (state.status !== "running" || isDetached || checked.has(id)) continue
+      const started = processes
+        .list(taskId)
+        .filter(({ id, state, isDetached }) => state.status === "running" && !isDetached && !checked.has(id))
+      for (const { id } of started) {
         checked.add(id)
-        current ??= checks.watch(root, beginCheck)
-        checks.track(endAfter(id, current))
+        beginUntil(processes.exited(id), beginCheck)
       }
+      return started.length > 0
     },
+    beginUntil,
   }
 }

@@ -195,14 +195,14 @@ export const CREDENTIAL_SEARCH_RULES: readonly CommandRule[] = [
     key: "read credentials",
     programs: SEARCHERS,
     when: (call) => searchedCredentials(call) !== undefined,
-    does: "reads or copies a directory that holds keys or logins",
+    does: "reads or copies a directory that holds keys, logins or other conversations",
     effects: credentials(searchedCredentials),
   },
   {
     key: "read credentials",
     programs: ["*"],
     when: (call) => foundCredentials(call) !== undefined,
-    does: "reads files that hold keys or logins",
+    does: "reads files that hold keys, logins or other conversations",
     effects: credentials(foundCredentials),
   },
   {

@@ -2,7 +2,7 @@ import { absolutePath, pathForms } from "../command-paths.ts"
 import { PERSON } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { isCredentialPath } from "../credential-paths.ts"
-import { optionValues } from "../invocation.ts"
+import { hasFlag, optionValues } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { writtenPaths } from "../written-paths.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
@@ -70,7 +70,7 @@ export const CREDENTIAL_RULES: readonly CommandRule[] = [
     key: "read credentials",
     programs: ["*", "xargs", "parallel"],
     when: (call) => credentialRead(call) !== undefined,
-    does: "reads a file that holds keys or logins",
+    does: "reads a file that holds keys, logins or other conversations",
     effects: (call) => [{ kind: "credentials", path: credentialRead(call) ?? "" }],
   },
   {
@@ -81,7 +81,7 @@ export const CREDENTIAL_RULES: readonly CommandRule[] = [
       (["tar", "zip", "7z", "gtar", "bsdtar"].includes(call.program) &&
         !isUnpacking(call) &&
         archivedCredentials(call)),
-    does: "copies, moves or links files that hold keys or logins",
+    does: "copies, moves or links files that hold keys, logins or other conversations",
     effects: (call) => [{ kind: "credentials", path: copiesCredentials(call) ?? call.facts.userHome }],
   },
   {
@@ -96,11 +96,17 @@ export const CREDENTIAL_RULES: readonly CommandRule[] = [
   },
   {
     key: "read the memory or environment of processes",
-    programs: ["strings", "gcore", "cat", "xargs", "tr", "grep", "procdump"],
-    when: (call) =>
-      says(call, /^\/proc\/(?:\d+|\*|self|\$[\w({][^/]*)\/(?:environ|mem|maps)$/u) || call.program === "gcore",
+    programs: ["*", "xargs", "parallel", "find", "gfind"],
+    when: readsProcesses,
     does: "reads the memory or environment of a process",
     effects: [{ kind: "credentials", path: "/proc" }],
+  },
+  {
+    key: "replace a key",
+    programs: ["ssh-keygen"],
+    when: replacesKey,
+    does: "makes a key and answers the question whether to replace one",
+    effects: PERSON,
   },
   {
     key: "change the command history",
@@ -110,6 +116,41 @@ export const CREDENTIAL_RULES: readonly CommandRule[] = [
     effects: PERSON,
   },
 ]
+
+const PROCESS_FILE = /^\/proc\/(?:.*\/)?(?:environ|mem|maps)$|^\/proc\/(?!self\/|thread-self\/).+\/fd\/\d+$/su
+
+function readsProcesses(call: Invocation): boolean {
+  const { program, command } = call
+  if (program === "gcore" || program === "procdump") return true
+  if (program === "ps") return printsEnvironment(call)
+  if (program === "find" || program === "gfind")
+    return says(call, /^\/proc(?:\/|$)/u) && says(call, /^\*?env\w*\*?$/u) && says(call, /^-(?:exec|ok)/u)
+  if (SHOWS_NO_CONTENT.has(program)) return false
+  const inputs = [
+    ...(command.input?.kind === "file" ? [command.input.path] : []),
+    ...command.redirections.filter(({ operator }) => operator === "<").map(({ target }) => target),
+  ]
+  return [...call.words, ...inputs].some(
+    ({ text }) => text.includes("/proc/") && PROCESS_FILE.test(text.replace(/^-{0,2}[\w-]+=/u, "").replace(/^@/u, "")),
+  )
+}
+
+const SHOWS_NO_CONTENT: ReadonlySet<string> = new Set("ls stat test [ [[ echo printf file".split(" "))
+
+/** `ps e`, `ps auxe`: the letter without a dash prints the environment; `-e` selects every process. */
+function printsEnvironment({ words }: Invocation): boolean {
+  return words.some(({ text }, index) => {
+    if (/^-aux?\w*e|^-\w*E/u.test(text)) return true
+    const isValue = /^-\w*[CGUgopqstu]$|^--\w+$|^[a-zA-Z]*[opOUtk]$/u.test(words[index - 1]?.text ?? "")
+    return !isValue && /^[a-zA-Z]*e[a-zA-Z]*$/u.test(text) && !/[oO]./u.test(text.slice(text.indexOf("e")))
+  })
+}
+
+/** `ssh-keygen -f KEY` with an answer: it asks before it replaces a key. */
+function replacesKey(call: Invocation): boolean {
+  const reads = hasFlag(call, /^-[a-zA-Z]*[lyFRHeiBDpcQYkrM]$/u)
+  return !reads && call.command.input !== undefined
+}
 
 const isUnpacking = (call: Invocation): boolean =>
   call.program.endsWith("tar") && /^-?[a-zA-Z]*[xt]/u.test(call.words[0]?.text ?? "")
@@ -150,7 +191,7 @@ const KEYRING_ACTIONS: Readonly<Record<string, RegExp>> = {
   rbw: /^(?:get|list)$/u,
   keyring: /^get$/u,
   doppler: /^secrets$/u,
-  "ssh-keygen": /^-[a-zA-Z]*[yp]$/u,
+  "ssh-keygen": /^-[a-zA-Z]*[yp][a-zA-Z]*$/u,
   npm: /^token$/u,
 }
 

@@ -6,6 +6,7 @@ import { hasFlag, optionValues, subcommands, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { NETWORK_PROGRAMS, isLoopback, networkHost } from "../network-target.ts"
 import { movesAccountSettings } from "../account-settings.ts"
+import { PUBLISHER_RULES } from "./publishers.ts"
 import { PUSH_RULES } from "./pushes.ts"
 import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
 
@@ -97,12 +98,20 @@ const sendsReadText = (call: Invocation): boolean => {
       : other.source === "substitution" && readsContent(other)
   if (call.words.some(({ known, text }) => !known && WHOLE_VARIABLE.test(text)) && before.some(buildsAddress))
     return true
-  if (call.words.some(({ known, text }) => !known && FIXED_HOST.test(text) && /\$\{?\w/u.test(text)))
-    return before.some(reads)
-  if (!isFilled || !call.words.some(({ text }) => FIXED_HOST.test(text))) return false
+  const carriers = [
+    ...call.words.filter((word) => namesHost(word, call)),
+    ...(TAKES_ADDRESSES.has(call.program) ? optionValues(call, ...CARRYING_OPTIONS) : []),
+  ]
+  if (carriers.some(({ known, text }) => !known && /\$\{?\w/u.test(text)) && before.some(reads)) return true
+  if (!isFilled || carriers.length === 0) return false
   const fromFile = command.wrappers.some(({ argv }) => argv.some(({ text }) => /^-a|^--arg-file/u.test(text)))
   return fromFile || command.input?.kind === "file" || upstream(command, understood).some(readsContent)
 }
+/** Options whose value reaches the other machine: headers, the names of the user and of the program, cookies, the page before. */
+const CARRYING_OPTIONS =
+  "-H --header --proxy-header -A --user-agent -U -e --referer -b --cookie -u --user --oauth2-bearer --aws-sigv4 --login-options --url-query -r --range".split(
+    " ",
+  )
 /** `read -u5 x` and `read x <&5`: which file it is was decided by an earlier `exec`. */
 const readsDescriptor = ({ argv, redirections }: SimpleCommand): boolean =>
   argv.some(({ text }) => /^-[a-z]*u/u.test(text)) || redirections.some(({ operator }) => operator === "<&")
@@ -114,6 +123,11 @@ const buildsAddress = ({ program, argv }: SimpleCommand): boolean =>
 const WHOLE_VARIABLE = /^["']?\$\{?\w+\}?["']?$/u
 const READS_TEXT = new Set(["read", "mapfile", "readarray"])
 const FIXED_HOST = /^[a-z][a-z0-9+.-]*:\/\/[^/$`{}]+\//iu
+/** `host.example/$data`. */
+const WITHOUT_SCHEME = /^[^/$`{}\s=:.~-][^/$`{}\s]*[/?]/iu
+const TAKES_ADDRESSES = new Set("curl curlie wget wget2 http https xh httpie lynx links w3m aria2c".split(" "))
+const namesHost = ({ text }: ShellWord, { program }: Invocation): boolean =>
+  FIXED_HOST.test(text) || (TAKES_ADDRESSES.has(program) && WITHOUT_SCHEME.test(text))
 const readsContent = ({ program, argv }: SimpleCommand): boolean =>
   CONTENT_READERS.has(program ?? "") && argv.length > 1
 const CONTENT_READERS = new Set(
@@ -175,7 +189,32 @@ const SENDERS = [
   "msmtp",
   "swaks",
   "s-nail",
+  "gnutls-cli",
+  "kcat",
+  "kafkacat",
+  "kafka-console-producer",
+  "mosquitto_pub",
+  "amqp-publish",
+  "stunnel",
 ]
+/** `socat FILE:x TCP:host:80`. */
+const relaysFile = (call: Invocation): boolean =>
+  call.operands.some(({ text }) => /^(?:file|open|gopen|create|pipe|exec|system):|^[./~]/iu.test(text)) &&
+  call.operands.some(
+    ({ text }) =>
+      /^(?:tcp|udp|openssl|ssl|sctp|socks)\w*:/iu.test(text) && !/:(?:localhost|127\.[\d.]+)(?::|$)/iu.test(text),
+  )
+
+/** Settings and variables of git whose value it sends with each request. */
+const sendsWithGit = (call: Invocation): boolean =>
+  [...optionValues(call, "-c", "--config"), ...call.operands.slice(1)].some(
+    ({ known, text }, index, all) =>
+      (!known || !(all[index + 1]?.known ?? true)) &&
+      /^http\.(?:.+\.)?(?:extraheader|useragent|cookiefile)/iu.test(text),
+  ) ||
+  call.command.assignments.some(
+    ({ name, value }) => /^GIT_HTTP_USER_AGENT$/u.test(name) && !value.known && /\$\(|`|\$\w/u.test(value.text),
+  )
 const NETWORK_NAMES = [...NETWORK_PROGRAMS]
 const sub = (call: Invocation, ...names: readonly string[]): boolean => {
   const found = subcommands(call)
@@ -276,6 +315,31 @@ export const EXFILTRATION_RULES: readonly CommandRule[] = [
         ? call.operands[0]?.text === "s_client" && readsFile(call)
         : readsFile(call) || call.command.input?.kind === "text" || sendsSubstitution(call)),
     does: "sends data to another machine",
+    effects: network,
+  },
+  ...PUBLISHER_RULES,
+  {
+    key: "send data to another machine",
+    programs: ["socat"],
+    when: relaysFile,
+    does: "connects a file or program with another machine",
+    effects: network,
+  },
+  {
+    key: "send the output of a command to another machine",
+    programs: ["git"],
+    when: sendsWithGit,
+    does: "sends the output of a command with the requests of git",
+    effects: network,
+  },
+  {
+    key: "send the output of a command to another machine",
+    programs: ["openssl", "gnutls-cli", "ldapsearch", "smbclient"],
+    when: (call) =>
+      isElsewhere(call) &&
+      (call.program !== "openssl" || call.operands[0]?.text === "s_client") &&
+      (sendsSubstitution(call) || (call.command.input?.kind === "text" && !call.command.input.word.known)),
+    does: "sends the output of a command to another machine",
     effects: network,
   },
   {

@@ -253,7 +253,7 @@ function onlyUsualIndex(call: Invocation): boolean {
 }
 
 /** Files that this command runs: its program, the script of an interpreter, the file of `source`. */
-function executedFiles(call: Invocation): readonly string[] {
+export function executedFiles(call: Invocation): readonly string[] {
   const { command } = call
   const program = command.argv[0]
   const script = RUN_SCRIPTS.has(call.program) ? call.operands[0] : undefined

@@ -7,14 +7,23 @@ import { pathClass } from "../path-classes.ts"
 
 const HERMES = ["hermes", "hermes-agent"]
 /** `node …/hermes.js config set` is Hermes too. */
-const RUNNERS = ["node", "nodejs", "bun", "deno", "npx", "sh", "bash"]
-const isOwnScript = (call: Invocation): boolean =>
-  /(?:^|\/)hermes(?:-agent)?(?:\.m?js)?$/u.test(call.operands[0]?.text ?? "")
-const action = (call: Invocation): string =>
-  subcommands(call)
-    .slice(RUNNERS.includes(call.program) ? 1 : 0)
+const RUNNERS = "node nodejs bun bunx deno npx npm pnpm pnpx yarn tsx ts-node sh bash zsh dash ksh".split(" ")
+const OWN_SCRIPT = /(?:^|\/)hermes(?:-agent)?(?:\.m?js)?$/u
+const scriptIndex = ({ words }: Invocation): number =>
+  words.slice(0, LAST_SCRIPT).findIndex(({ text }) => OWN_SCRIPT.test(text))
+/** What follows are arguments of something else. */
+const LAST_SCRIPT = 8
+const isOwnScript = (call: Invocation): boolean => scriptIndex(call) !== -1
+const action = (call: Invocation): string => {
+  if (!RUNNERS.includes(call.program)) return subcommands(call).slice(0, 2).join(" ")
+  const words = call.words.slice(scriptIndex(call) + 1)
+  return words
+    .filter(({ text }, index) => !text.startsWith("-") && !WITH_VALUE.test(words[index - 1]?.text ?? ""))
     .slice(0, 2)
+    .map(({ text }) => text)
     .join(" ")
+}
+const WITH_VALUE = /^(?:-p|--profile|-m|--model|--provider|--cwd|--permission-profile|--allow|--deny)$/u
 const isGatewayRun = (call: Invocation): boolean => /^gateway run\b/u.test(action(call))
 const isDetached = ({ command }: Invocation): boolean =>
   command.background || command.wrappers.some(({ program }) => program === "setsid" || program === "nohup")

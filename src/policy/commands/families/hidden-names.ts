@@ -3,6 +3,7 @@ import { pathForms } from "../command-paths.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { invocations } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { printedCredential } from "../printed-names.ts"
 import { writtenPaths } from "../written-paths.ts"
 
 /** Programs that show, copy or send what the files in their arguments contain. */
@@ -10,6 +11,11 @@ const READERS =
   "cat bat tac head tail less more nl od xxd hexdump base64 base32 strings sort tar zip cp mv ln install scp rsync openssl gpg dd gzip".split(
     " ",
   )
+
+/** Programs that show parts of the files in their arguments. */
+const SEARCHERS = "sed gsed awk gawk mawk grep egrep fgrep rg cut jq yq diff cmp curl wget nc python3 node perl".split(
+  " ",
+)
 
 /** What they print are names of files in the directory that they are given, which other rules judge. */
 const LISTERS: ReadonlySet<string> = new Set("git find gfind fd fdfind rg ls grep egrep fgrep".split(" "))
@@ -40,8 +46,25 @@ function isReplaced(path: string, { understood, facts }: Invocation): boolean {
   })
 }
 
+/** A file with keys or logins whose name a program prints that was given it. */
+function printedName(call: Invocation): string | undefined {
+  const inputs = call.command.redirections.flatMap(({ operator, target }) => (operator === "<" ? [target] : []))
+  for (const word of [...call.words, ...inputs]) {
+    const found = word.names?.paths === undefined ? undefined : printedCredential(word, call.facts)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 /** Names that come from a decoder, from another machine or from a file that cannot be read may be those of credentials. */
 export const HIDDEN_NAME_RULES: readonly CommandRule[] = [
+  {
+    key: "read credentials",
+    programs: [...READERS, ...SEARCHERS],
+    when: (call) => printedName(call) !== undefined,
+    does: "reads files whose names another command prints, which may hold keys or logins",
+    effects: (call) => [{ kind: "credentials", path: printedName(call) ?? "" }],
+  },
   {
     key: "read credentials",
     programs: READERS,

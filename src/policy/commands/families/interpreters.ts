@@ -1,7 +1,11 @@
+import { readAwkProgram } from "../awk-program.ts"
 import { CODE } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
-import { optionValues } from "../invocation.ts"
+import { hasFlag } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { moduleCall } from "../python-module.ts"
+import { readSedProgram, sedArguments } from "../../shell/sed-program.ts"
+import type { SedProgram } from "../../shell/sed-program.ts"
 import { INTERPRETERS, SCRIPT_RUNNERS, SHELLS } from "./foreign-code.ts"
 
 /** The options of an interpreter itself, before its script. */
@@ -21,6 +25,23 @@ const readsHereDocument = (call: Invocation): boolean => call.command.input?.kin
 const isWithoutScript = (call: Invocation): boolean =>
   call.operands.every(({ text }) => /^(?:-|\/dev\/(?:stdin|fd\/0)|\/proc\/self\/fd\/0)$/u.test(text)) &&
   !own(call, /^-[a-zA-Z]*[mc]$|^--version$|^-V$/u)
+/** `node "$(command)" …`: which script runs is only known when the line runs. It may be Hermes itself. */
+const runsComputedScript = (call: Invocation): boolean => {
+  if (own(call, /^-[a-zA-Z]*[mce]$|^--(?:eval|print|version|help|test|check)$/u)) return false
+  const script = call.words.find(({ text }) => !text.startsWith("-"))
+  return script?.known === false && COMPUTED.test(script.text)
+}
+const COMPUTED = /^["']?(?:\$\w+|\$\{[^}]*\}|\$\([^]*\)|`[^]*`)["']?$/u
+const WITH_CODE = /^(?:timeit|code|runpy)$/u
+
+/** `python3 -m timeit CODE`, `python3 -m pdb -c CODE`. */
+function runsModuleCode(call: Invocation): boolean {
+  const module = moduleCall(call)
+  if (module === undefined) return false
+  if (module.program === "pdb") return hasFlag(module, /^-c|^--command/u)
+  return WITH_CODE.test(module.program) && module.operands.length > 0
+}
+
 const OTHER_INTERPRETERS = INTERPRETERS.filter((name) => !SCRIPT_RUNNERS.includes(name))
 
 export const INTERPRETER_RULES: readonly CommandRule[] = [
@@ -84,6 +105,20 @@ export const INTERPRETER_RULES: readonly CommandRule[] = [
     effects: CODE,
   },
   {
+    key: "inline code of an interpreter",
+    programs: ["python", "python2", "python3", "pypy", "pypy3"],
+    when: runsModuleCode,
+    does: "runs code from the command line",
+    effects: CODE,
+  },
+  {
+    key: "run a script whose name is computed",
+    programs: [...SHELLS, ...INTERPRETERS],
+    when: runsComputedScript,
+    does: "runs a script whose name is only known when the command runs",
+    effects: CODE,
+  },
+  {
     key: "awk runs a command",
     programs: ["awk", "gawk", "mawk", "nawk"],
     when: ({ words }) =>
@@ -96,21 +131,22 @@ export const INTERPRETER_RULES: readonly CommandRule[] = [
   {
     key: "awk writes a file",
     programs: ["awk", "gawk", "mawk", "nawk"],
-    when: ({ words }) => words.some(({ text }) => /print[^;}]*>>?\s*"?(?:\/|~|\.\.|\.[a-z])/u.test(text)),
+    when: ({ words, facts }) =>
+      readAwkProgram(words, facts.userHome).writes.some(({ text }) => WRITTEN_ELSEWHERE.test(text)),
     does: "writes a file from its script",
     effects: [{ kind: "write", path: undefined }],
   },
   {
     key: "sed runs a command",
     programs: ["sed", "gsed"],
-    when: (call) => sedScripts(call).some(executesInSed),
+    when: (call) => (sedProgram(call)?.executes.length ?? 0) > 0,
     does: "starts other programs from its script",
     effects: CODE,
   },
   {
     key: "sed writes a file",
     programs: ["sed", "gsed"],
-    when: (call) => sedScripts(call).some((script) => SED_WRITES.test(script)),
+    when: (call) => sedProgram(call)?.writes.some((path) => WRITTEN_ELSEWHERE.test(path)) === true,
     does: "writes a file from its script",
     effects: [{ kind: "write", path: undefined }],
   },
@@ -142,20 +178,11 @@ const OTHER_INLINE: ReadonlyMap<string, RegExp> = new Map([
   ["tsx", /^-e|^--eval|^-p/mu],
 ])
 
-/** The scripts of sed: the values of -e and, without them, the first operand. */
-function sedScripts(call: Invocation): readonly string[] {
-  const given = optionValues(call, "-e", "--expression").map(({ text }) => text)
-  return given.length > 0 ? given : call.operands.slice(0, 1).map(({ text }) => text)
+/** What the program of a sed command does beside editing text. */
+function sedProgram({ words }: Invocation): SedProgram | undefined {
+  const { script } = sedArguments(words)
+  return script === undefined ? undefined : readSedProgram(script)
 }
 
-/** The text of substitutions is no command, but their flag `e` runs the result. */
-function executesInSed(script: string): boolean {
-  return SED_SUBSTITUTES_AND_EXECUTES.test(script) || SED_EXECUTES.test(script.replaceAll(SED_SUBSTITUTION, "$1"))
-}
-
-const SED_SUBSTITUTES_AND_EXECUTES = /s(.)(?:(?!\1).)*\1(?:(?!\1).)*\1[gpIiMm0-9]*e[gpIiMm0-9]*(?:\s*[;}]|$)/su
-const SED_SUBSTITUTION =
-  /(^|[;{}\n\d$/IM!])\s*s([^\w\s\\])(?:\\.|(?!\2)[^\\])*\2(?:\\.|(?!\2)[^\\])*\2[gpIiMm0-9]*(?=\s*(?:[;}\n]|$))/gsu
-const SED_EXECUTES = /(?:^|[;{}\n]|^\d+|\$|\/[IM]*|[\d$]\s*!|\/[IM]*!|[\d$~+],?[\d$~+]+)\s*e(?:\s|$|;)/su
-const SED_WRITES =
-  /(?:^|[;{}\n]|^\d+|\$|\/[IM]*)\s*[wW]\s+(?!\/dev\/(?:stdout|stderr|null))[/~.]|s(.)(?:(?!\1).)*\1(?:(?!\1).)*\1[gpIiMm0-9]*w\s+(?!\/dev\/(?:stdout|stderr|null))[/~.]/su
+/** A file in another directory, or one whose name is computed. */
+const WRITTEN_ELSEWHERE = /^(?!\/dev\/(?:stdout|stderr|null|tty)$)(?:[/~]|\.\.|\.[a-z]|\$\w|`)/u

@@ -2,6 +2,7 @@ import { CODE, PERSON } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { optionValues, subcommands } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { runsDebuggerCode } from "./debugger-commands.ts"
 
 const says = (call: Invocation, pattern: RegExp): boolean => call.words.some(({ text }) => pattern.test(text))
 const editor = (call: Invocation): boolean =>
@@ -40,6 +41,10 @@ const tarProgram = (call: Invocation): boolean =>
       !/^(?:gzip|pigz|bzip2|pbzip2|xz|pixz|zstd|zstdmt|lz4|lzma|lzip|brotli|lzop)(?:\s+-[-\w]+(?:=\w+)?)*$/u.test(text),
   )
 
+/** Goals that start a program or a class which the command line names. */
+const runsWithMaven = (call: Invocation): boolean =>
+  says(call, /^-Dexec\.(?:executable|args|mainClass|workingdir)|^(?:exec|antrun|groovy|org\.codehaus\.\w+)[:.]/u)
+
 const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new Map<
   string,
   (call: Invocation) => boolean
@@ -74,7 +79,7 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
   ["scp", sshOption],
   ["sftp", sshOption],
   ["zip", anyOption("-TT", "--unzip-command")],
-  ["gdb", (call) => anyOption("-ex", "-eval-command", "-x", "--command", "-iex")(call)],
+  ["gdb", runsDebuggerCode],
   ["lldb", anyOption("-o", "-s", "--one-line")],
   ["tcpdump", anyOption("-z")],
   ["wget", anyOption("--use-askpass")],
@@ -84,13 +89,14 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
       shellEscape(call) ||
       says(
         call,
-        /\bload_extension\s*\(|\b(?:writefile|edit)\s*\(|^\s*\.(?:load|shell|system|excel)\b|^\s*\.(?:read|import|once|output)\s+['"]?\|/iu,
+        // Its commands may be abbreviated.
+        /\bload_extension\s*\(|\b(?:writefile|edit)\s*\(|\breadfile\s*\(\s*(?!['"])|^\s*\.(?:loa?d?|sh?e?l?l?|sys?t?e?m?|exc?e?l?|www?)(?:\s|$)|^\s*\.(?:re?a?d?|im?p?o?r?t?|on?c?e?|ou?t?p?u?t?)\s+['"]?\|/iu,
       ),
   ],
   ["mysql", (call) => shellEscape(call) || anyOption("--pager")(call)],
   ["mariadb", shellEscape],
-  ["make", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval|^-E/u)],
-  ["gmake", (call) => says(call, /^(?:SHELL|\.SHELLFLAGS)=|^--eval|^-E/u)],
+  ["make", (call) => says(call, /^\.SHELLFLAGS[:?+!]*=|^--eval|^-E/u)],
+  ["gmake", (call) => says(call, /^\.SHELLFLAGS[:?+!]*=|^--eval|^-E/u)],
   ["strace", (call) => optionValues(call, "-o").some(({ text }) => /^[|!]/u.test(text))],
   ["split", anyOption("--filter")],
   ["vimdiff", editor],
@@ -116,13 +122,30 @@ const STARTS_PROGRAM: ReadonlyMap<string, (call: Invocation) => boolean> = new M
     "npm",
     (call) =>
       (subcommands(call)[0] === "exec" && anyOption("-c", "--call")(call)) ||
-      anyOption("--script-shell", "--node-options")(call),
+      subcommands(call)[0] === "edit" ||
+      anyOption("--script-shell", "--node-options", "--editor", "--viewer", "--browser")(call),
   ],
   ["pnpm", anyOption("--script-shell", "--node-options")],
   ["yarn", anyOption("--script-shell", "--node-options")],
   ["npx", anyOption("-c", "--call")],
   ["go", (call) => says(call, /^-(?:exec|toolexec)(?:=|$)/u)],
   ["cargo", (call) => optionValues(call, "--config").some(({ text }) => /runner|rustc|linker|wrapper/u.test(text))],
+  ["fzf", anyOption("--preview", "--bind", "--listen", "--with-shell", "--tmux")],
+  ["just", anyOption("--shell", "--shell-arg", "--command", "-c", "--chooser")],
+  ["mvn", runsWithMaven],
+  ["mvnw", runsWithMaven],
+  [
+    "mlr",
+    (call) =>
+      says(call, /\b(?:system|exec|os\.execute)\s*\(|\|\s*"|>\s*"?[/~.]/u) ||
+      anyOption("--prepipe", "--prepipex")(call),
+  ],
+  ["gs", (call) => says(call, /%pipe%|^-dNOSAFER$/u) || says(call, /^-c$/u)],
+  ["aria2c", (call) => says(call, /^--on-[\w-]+/u)],
+  ["ag", anyOption("--pager")],
+  ["bat", anyOption("--pager")],
+  ["gradle", anyOption("--init-script-text")],
+  ["duckdb", (call) => says(call, /\b(?:install|load)\s+\w|\bshellfs\b|^\s*\.(?:sh|sy|on|o|ou|re)\w*\s+['"]?\|?/iu)],
   ["entr", (call) => says(call, /^-s$/u)],
   ["run-parts", () => true],
   ["openssl", (call) => says(call, /^-engine$|^-provider-path$/u)],

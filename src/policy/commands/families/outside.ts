@@ -47,7 +47,7 @@ const DEPLOYS: Readonly<Record<string, RegExp>> = {
   railway: /^(?:up|deploy|redeploy|run|variables|add|down)\b/u,
   wrangler: /^(?:deploy|publish|secret|pages deploy|d1 (?:execute|migrations)|kv|r2|rollback|delete)\b/u,
   firebase: /^(?:deploy|functions|hosting|firestore|auth:import|database|remoteconfig)\b/u,
-  heroku: /^(?!(?:$|apps|logs|ps|info|status|auth:whoami|local|help|releases)\b)/u,
+  heroku: /^(?!(?:$|apps|logs|ps|info|status|auth:whoami|local|help|releases)(?:\s|$))/u,
   serverless: /^(?:deploy|invoke|remove)\b/u,
   sls: /^(?:deploy|invoke|remove)\b/u,
   sam: /^(?:deploy|sync|delete)\b/u,

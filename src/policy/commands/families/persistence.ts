@@ -158,7 +158,7 @@ export const PERSISTENCE_RULES: readonly CommandRule[] = [
       call.program === "tmux"
         ? says(
             call,
-            /^(?:send-keys|send|new-session|new|run-shell|run|if-shell|new-window|neww|respawn-pane|respawn-window|pipe-pane|source-file|source|split-window|set-hook)$/u,
+            /^(?:send-keys|send|new-session|new|run-shell|run|if-shell|new-window|neww|respawn-pane|respawn-window|pipe-pane|source-file|source|split-window|set-hook|default-command|default-shell|copy-command|popup|display-popup)$/u,
           )
         : call.program === "screen"
           ? says(call, /^-[a-zA-Z]*[dDmX]|^-X$/u)

@@ -42,7 +42,7 @@ export const PROCESS_RULES: readonly CommandRule[] = [
     key: "kill all processes",
     level: "hardline",
     programs: ["pkill", "killall", "skill"],
-    when: (call) => call.operands.some(({ text }) => MATCHES_EVERY_NAME.test(text)),
+    when: (call) => call.operands.some(({ text }) => MATCHES_EVERY_NAME.test(text)) || isInverted(call),
     does: "kills every process of the user",
     effects: SYSTEM,
   },
@@ -166,8 +166,22 @@ export const PROCESS_RULES: readonly CommandRule[] = [
   {
     key: "kill hermes/gateway process (self-termination)",
     programs: ["pkill", "killall"],
-    when: (call) => anyOperand(call, HERMES_PROCESS),
+    when: (call) => anyOperand(call, HERMES_PROCESS) || call.operands.some(matchesHermes),
     does: "kills Hermes",
+    effects: PERSON,
+  },
+  {
+    key: "kill the process group of the shell",
+    programs: ["pkill", "killall", "skill"],
+    when: killsByRelation,
+    does: "kills the processes of a terminal, a group or a parent process",
+    effects: PERSON,
+  },
+  {
+    key: "kill processes that a list names (self-termination)",
+    programs: ["kill"],
+    when: (call) => !isList(call) && (killsParents(call) || killsUsersOfAll(call) || killsSequence(call)),
+    does: "kills its own parent processes, or processes that it does not choose",
     effects: PERSON,
   },
   {
@@ -216,7 +230,8 @@ export const PROCESS_RULES: readonly CommandRule[] = [
         ? anyOperand(call, /^quit$/u) && hasFlag(call, /^-[a-z]*X/u)
         : call.program === "loginctl"
           ? anyOperand(call, /^(?:terminate|kill)-(?:user|session|seat)$/u)
-          : anyOperand(call, /^(?:kill-server|kill-all-sessions)$/u),
+          : anyOperand(call, /^(?:kill-server|kill-all-sessions)$/u) ||
+            (anyOperand(call, /^kill-(?:session|window|pane)$/u) && hasFlag(call, /^-[a-zA-Z]*a/u)),
     does: "ends terminals of the user and everything that runs in them",
     effects: SYSTEM,
   },
@@ -224,7 +239,9 @@ export const PROCESS_RULES: readonly CommandRule[] = [
     key: "kill every process that uses a file system",
     programs: ["fuser", "xkill"],
     when: (call) =>
-      call.program === "xkill" || (hasFlag(call, /^-[a-z]*k|^--kill/u) && hasFlag(call, /^-[a-z]*[mc]|^--mount/u)),
+      call.program === "xkill" ||
+      (hasFlag(call, /^-[a-zA-Z]*k|^--kill/u) &&
+        (hasFlag(call, /^-[a-z]*[mc]|^--mount/u) || !call.operands.every(isPort))),
     does: "kills processes",
     effects: SYSTEM,
   },
@@ -260,6 +277,71 @@ function killsByFilesOfHermes(call: Invocation): boolean {
   const chosen = sources.slice(1).some(({ argv }) => argv.slice(1).some(namesHermes))
   return ofHermes || chosen
 }
+/** `8080/tcp`, and the parts of `-n tcp 8080`. */
+const isPort = ({ text }: ShellWord): boolean => /^(?:\d+(?:\/(?:tcp|udp))?|tcp|udp)$/u.test(text)
+
+/** `pkill -v name`: everything but that. */
+const isInverted = (call: Invocation): boolean =>
+  call.program === "pkill" && hasFlag(call, /^-v$|^--inverse$|^-[xfilan]*v[xfilan]*$/u)
+
+/** A pattern such as `[h]ermes` or `her.es`. */
+function matchesHermes({ known, text }: ShellWord): boolean {
+  if (!known || !/[.[\]*+?(|\\]/u.test(text) || text.length > MAX_PATTERN) return false
+  try {
+    const pattern = new RegExp(text, "iu")
+    return ["hermes", "hermes.js", "gateway"].some((name) => pattern.test(name))
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return false
+    throw cause
+  }
+}
+const MAX_PATTERN = 40
+
+/** By terminal, and by a parent, group or session that is the one of the shell or of the system. */
+function killsByRelation(call: Invocation): boolean {
+  if (call.program === "killall") return hasFlag(call, /^-[a-zA-Z]*g|^--process-group$/u)
+  if (optionValues(call, "-t", "--terminal").length > 0) return true
+  return optionValues(call, "-P", "--parent", "-g", "--pgroup", "-s", "--session").some(
+    ({ known, text }) => /^[01]$|PPID/u.test(text) || (!known && /ppid|pgid|sid/iu.test(text)),
+  )
+}
+
+/** What the processes to kill come from: words that the shell computes, and the commands that are piped to it. */
+function sourcesOf({ command, understood, words }: Invocation): readonly SimpleCommand[] {
+  const computed = words.some(({ known }) => !known)
+  return [
+    ...upstream(command, understood),
+    ...(computed ? understood.commands.filter(({ source }) => source === "substitution") : []),
+  ]
+}
+
+const PARENT = /\bppid\b|\bpgid\b|\/proc\/(?:self|\$\$|\$\{?\w+\}?|\d+)\/stat/iu
+
+function killsParents(call: Invocation): boolean {
+  return (
+    call.words.some(({ text }) => PARENT.test(text)) ||
+    sourcesOf(call).some(({ argv }) => argv.some(({ text }) => PARENT.test(text)))
+  )
+}
+
+/** `kill $(lsof -t .)`, `lsof -t -i | xargs kill`: everything that uses a directory or the network. */
+function killsUsersOfAll(call: Invocation): boolean {
+  return sourcesOf(call).some(({ program, argv }) => {
+    if (program !== "lsof" && program !== "fuser") return false
+    const texts = argv.slice(1).map(({ text }) => text)
+    if (texts.some((text) => /:\d|^-[a-z]*[pc]\w*$/u.test(text))) return false
+    return (
+      texts.some((text) => /^(?:\/|~|\.{1,2}|\$\w+)\/?$|^-[a-z]*i(?:tcp|udp|[46])?$|^\+[dD]/iu.test(text)) ||
+      texts.length < 2
+    )
+  })
+}
+
+/** `kill $(seq 2 99999)`. */
+function killsSequence(call: Invocation): boolean {
+  return sourcesOf(call).some(({ program }) => program === "seq" || program === "jot" || program === "shuf")
+}
+
 const suppliesValues = ({ source, program }: SimpleCommand): boolean =>
   source === "substitution" || program === "read" || program === "mapfile" || program === "readarray"
 /** `grep '[h]ermes'` and `awk '/hermes/ {…}'`, but not a path with that name in it. */
@@ -294,14 +376,29 @@ function killsEveryListed(call: Invocation): boolean {
 
 /** A list that long is not typed by hand; a range such as `{2..65535}` gives them. */
 const MOST_NAMED_PROCESSES = 500
-const EVERY_PROCESS = /\/proc\/(?:\[0-9\]|\[\[:digit:\]\]|\?|\*)|\{[0-9]{1,3}\.\.[0-9]{4,}\}/u
+const EVERY_PROCESS = /\/proc\/(?:\[0-9\]|\[\[:digit:\]\]|\?|\*)|\{[0-9]{1,7}\.\.[0-9]{4,}\}/u
 const CHOOSES = new Set("grep egrep fgrep rg head tail pgrep pidof fzf sed perl".split(" "))
 
+/** `grep '^[0-9]'` only tells numbers from other names. */
+function isChoosing({ program, argv }: SimpleCommand): boolean {
+  if (!CHOOSES.has(program ?? "")) return false
+  const texts = argv.slice(1).map(({ text }) => text)
+  if (program === "tail") return !texts.some((text) => /^\+\d|^-n\+/u.test(text))
+  if (program === "sed") return !texts.some((text) => /^1d$/u.test(text))
+  if (!/^[ef]?grep$/u.test(program ?? "")) return true
+  if (texts.some((text) => /^-[a-zA-Z]*v|^--invert-match$/u.test(text))) return false
+  return !texts.filter((text) => !text.startsWith("-")).every((text) => ANY_NUMBER.test(text))
+}
+
+const ANY_NUMBER = /^\^?(?:\[0-9\]|\[\[:digit:\]\]|\\d)[*+]?\$?$/u
+
 function listsEveryProcess(commands: readonly SimpleCommand[]): boolean {
-  if (commands.length === 0 || commands.some(({ program }) => CHOOSES.has(program ?? ""))) return isPgrepOfAll(commands)
+  if (commands.length === 0 || commands.some(isChoosing)) return isPgrepOfAll(commands)
   return commands.some(({ program, argv }) => {
     const texts = argv.slice(1).map(({ text }) => text)
-    if (program === "ps") return /^-?[a-zA-Z]*[aAexX]/u.test(texts[0] ?? "") && !isNarrowed(texts, commands)
+    if (program === "ps")
+      return /^-?[a-zA-Z]*[aAexXuU]|^--[uU]ser/u.test(texts[0] ?? "") && !isNarrowed(texts, commands)
+    if (program === "top" || program === "htop" || program === "pstree") return !isNarrowed(texts, commands)
     return (
       (program === "ls" || program === "find" || program === "echo") &&
       texts.some((text) => /^\/proc(?:\/(?:\[0-9\]\*|\*)?)?$/u.test(text))
@@ -322,8 +419,17 @@ function isNarrowed(texts: readonly string[], commands: readonly SimpleCommand[]
 function isPgrepOfAll(commands: readonly SimpleCommand[]): boolean {
   return commands.some(
     ({ program, argv }) =>
-      program === "pgrep" && argv.slice(1).some(({ text }) => !text.startsWith("-") && MATCHES_EVERY_NAME.test(text)),
+      program === "pgrep" &&
+      (argv.slice(1).some(({ text }) => /^-[a-z]*v$|^--inverse$/u.test(text)) ||
+        argv.slice(1).some(({ text }) => !text.startsWith("-") && MATCHES_EVERY_NAME.test(text)) ||
+        isPgrepOfUser(argv.slice(1).map(({ text }) => text))),
   )
+}
+
+/** `pgrep -u alice` without a pattern. */
+function isPgrepOfUser(texts: readonly string[]): boolean {
+  const at = texts.findIndex((text) => /^-[a-z]*[uU]$|^--(?:e?uid)$/u.test(text))
+  return at !== -1 && texts.every((text, index) => text.startsWith("-") || index === at + 1)
 }
 
 function firstOf(call: Invocation, actions: readonly string[]): boolean {

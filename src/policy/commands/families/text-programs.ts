@@ -1,10 +1,12 @@
 import { posix } from "node:path"
-import { absolutePath } from "../command-paths.ts"
+import { readAwkProgram } from "../awk-program.ts"
+import { absolutePath, pathForms } from "../command-paths.ts"
 import { CODE } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import { isCredentialPath } from "../credential-paths.ts"
 import { optionValues } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { readSedProgram, sedArguments } from "../../shell/sed-program.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
 
 /** How a program that is no shell takes text that it runs. */
@@ -45,7 +47,7 @@ const TEXT_PROGRAMS: Readonly<Record<string, TextProgram>> = {
   sqlite3: {
     input: true,
     starts:
-      /^\s*\.(?:shell|system|load|excel|(?:read|import|once|output)\s+["']?\|)|\b(?:load_extension|writefile|edit)\s*\(/imu,
+      /^\s*\.(?:loa?d?|sh?e?l?l?|sys?t?e?m?|exc?e?l?|www?)(?:\s|$)|^\s*\.(?:re?a?d?|im?p?o?r?t?|on?c?e?|ou?t?p?u?t?)\s+["']?\||\b(?:load_extension|writefile|edit)\s*\(/imu,
   },
   "psql pgcli": { input: true, starts: /\\!|\\[go]x?\s*\||\bprogram\s+['"$]/iu },
   "mysql mariadb": { input: true, starts: /\\!|^\s*system\s|\\P\s|\binto\s+(?:out|dump)file\b/imu },
@@ -165,6 +167,13 @@ function runsText(call: Invocation): boolean {
 /** A file that the script of awk or sed opens by itself: `getline < "file"`, `r file`. */
 function opensCredential(call: Invocation): string | undefined {
   const { facts, command } = call
+  const script = call.program.endsWith("sed") ? sedArguments(call.words).script : undefined
+  for (const text of script === undefined ? [] : readSedProgram(script).reads) {
+    const found = pathForms({ ...script, text, known: true, pattern: false }, command.directory, facts).find((path) =>
+      isCredentialPath(path, facts),
+    )
+    if (found !== undefined) return found
+  }
   for (const { text } of call.words) {
     if (text.length < SHORTEST_SCRIPT) continue
     for (const [, quoted, plain] of text.matchAll(OPENED_FILE)) {
@@ -219,11 +228,14 @@ export const TEXT_PROGRAM_RULES: readonly CommandRule[] = [
   {
     key: "read credentials",
     programs: ["awk", "gawk", "mawk", "nawk"],
-    when: (call) => call.words.some(({ text }) => READS_NAMED_FILE.test(text)),
-    does: "reads files whose names are in its input",
+    when: (call) => readAwkProgram(call.words, call.facts.userHome).reads.some((word) => couldBeCredential(word, call)),
+    does: "reads files whose names are in its input or put together by its script",
     effects: (call) => [{ kind: "credentials", path: call.facts.userHome }],
   },
 ]
 
-/** `getline line < $1` */
-const READS_NAMED_FILE = /\bgetline(?:\s+\w+)?\s*<\s*\(?\s*\$/u
+/** `getline line < $1`, or a name that the program puts together. */
+function couldBeCredential(word: ShellWord, { command, facts }: Invocation): boolean {
+  if (!word.known && /^(?:\$\{_\})+$/u.test(word.text)) return true
+  return pathForms(word, command.directory, facts).some((path) => isCredentialPath(path, facts))
+}

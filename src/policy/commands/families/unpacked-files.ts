@@ -4,8 +4,17 @@ import type { CommandRule } from "../command-rule.ts"
 import { hasFlag, optionValues, programName, subcommands, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
 import { NETWORK_PROGRAMS } from "../network-target.ts"
-import { appliesPatch, gitDirectory, hasOwnWorkTree, patchedFiles, targetDirectory } from "../patch-targets.ts"
+import { UNPACKING_PROGRAMS, unpacking } from "../archives.ts"
+import {
+  appliesUnknownPatch,
+  appliesPatch,
+  gitDirectory,
+  hasOwnWorkTree,
+  patchedFiles,
+  targetDirectory,
+} from "../patch-targets.ts"
 import { GIT_CHECKOUT } from "../git-output.ts"
+import { COPYING_PROGRAMS, copiesUnknownNames } from "../copied-names.ts"
 import { writtenPaths } from "../written-paths.ts"
 import { isSteeringDirectory, pathClass } from "../path-classes.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
@@ -91,12 +100,41 @@ function namesProtected(expression: string, { facts }: Invocation): boolean {
   return (found !== undefined && found !== "project env/config") || isSteeringDirectory(path, facts)
 }
 
+/** The sandbox protects files that others obey. */
+const obeyedFile: CommandRule["effects"] = ({ facts }) => [{ kind: "write", path: `${facts.workspaceRoot}/.envrc` }]
+
+const FOLLOWING_PROGRAMS = "tar gtar bsdtar unzip 7z 7za cpio pax rsync cp patch git".split(" ")
+
 /** Archives and patches, which name the files that they write themselves. */
 export const UNPACKED_FILE_RULES: readonly CommandRule[] = [
   {
     key: "unpack into the home or the root directory",
-    programs: ["tar", "gtar", "bsdtar", "unzip", "7z", "7za", "cpio", "pax", "rsync", "cp", "patch", "git"],
+    programs: FOLLOWING_PROGRAMS,
     when: unpacksIntoHome,
+    does: "may replace any file in the home or in the system",
+    effects: (call) => [{ kind: "write", path: call.facts.userHome }],
+  },
+  {
+    key: "copy files with unknown names into the project",
+    programs: COPYING_PROGRAMS,
+    when: copiesUnknownNames,
+    does: "may write files that other programs or agents obey: the names cannot be looked up",
+    effects: obeyedFile,
+  },
+  {
+    key: "copy files with unknown names into the project",
+    programs: ["patch", "git"],
+    when: appliesUnknownPatch,
+    does: "may change files that other programs or agents obey: the names in the patch cannot be looked up",
+    effects: obeyedFile,
+  },
+  {
+    key: "unpack into the home or the root directory",
+    programs: UNPACKING_PROGRAMS.filter((name) => !FOLLOWING_PROGRAMS.includes(name)),
+    when: (call) => {
+      const to = unpacking(call)?.to
+      return to === "/" || to === call.facts.userHome
+    },
     does: "may replace any file in the home or in the system",
     effects: (call) => [{ kind: "write", path: call.facts.userHome }],
   },

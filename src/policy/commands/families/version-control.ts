@@ -1,8 +1,11 @@
 import { CODE, PERSON } from "../command-rule.ts"
 import type { CommandRule } from "../command-rule.ts"
 import type { Effect } from "../command-verdict.ts"
-import { hasFlag, optionValues, subcommands } from "../invocation.ts"
+import { absolutePath, pathForms } from "../command-paths.ts"
+import { hasFlag, optionValues, subcommands, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { isWithin } from "../../file-floor.ts"
+import type { ShellWord, SimpleCommand } from "../../shell/understood-command.ts"
 
 const GIT = ["git", "git.exe"]
 const action = (call: Invocation): string => subcommands(call)[0] ?? ""
@@ -12,7 +15,19 @@ const is =
     action(call) === name && (flag === undefined || hasFlag(call, flag))
 /** Changes that no commit holds are lost in the working tree. */
 const workingTree = (call: Invocation): readonly Effect[] => [{ kind: "delete", path: call.command.directory }]
-const isEverything = (text: string): boolean => /^(?:\.|\.\/|:\/|\*|:\(top\)\.?)$/u.test(text)
+/** Every file of the working tree, in any notation: `.`, `:/`, `**`, `$PWD`, a path to it or above it, and everything except some. */
+const isEverything = (word: ShellWord, call: Invocation): boolean =>
+  EVERYTHING.test(word.text) || isAllBut(word, call) || namesTree(word, call)
+/** Patterns that only exclude start from everything. */
+const isAllBut = ({ text }: ShellWord, { operands }: Invocation): boolean =>
+  EXCLUDED.test(text) && operands.slice(1).every((other) => EXCLUDED.test(other.text))
+const EXCLUDED = /^:(?:[!^]|\(exclude)/u
+const namesTree = (word: ShellWord, { command, facts }: Invocation): boolean =>
+  pathForms(word, command.directory, facts).some(
+    (path) => path === command.directory || isWithin(facts.workspaceRoot, path),
+  )
+const EVERYTHING =
+  /^(?:\.\/?)?\*{1,2}(?:\/\*{1,2})?$|^(?:\.|\.\/)+$|^:(?:\/|\([\w,]*\))?(?:\.?\/?\*{0,2})$|^\$(?:PWD|\{PWD\})\/?\*{0,2}$|^\$\((?:pwd|git rev-parse --show-toplevel)\)\/?$/u
 
 /** Settings whose value git executes, or that name files whose content it executes. */
 const EXECUTING_SETTING =
@@ -38,6 +53,33 @@ const givenSettings = (call: Invocation): readonly (readonly [string, string])[]
     const at = text.indexOf("=")
     return at === -1 ? [] : [[text.slice(0, at), text.slice(at + 1)] as const]
   })
+
+/** The setting that `git config` stores. */
+const storedSettings = (call: Invocation): readonly (readonly [string, string])[] => {
+  if (action(call) !== "config") return []
+  const [name = "", value = "true"] = call.operands.slice(1).flatMap(({ text }) => (text === "set" ? [] : text))
+  return [[name, value]]
+}
+
+const LOSING_SETTINGS = [
+  { name: /^clean\.requireforce$/iu, value: /^(?:false|no|off|0|)$/iu },
+  { name: /^remote\..+\.mirror$/iu, value: /^(?:true|yes|on|1|)$/iu },
+  { name: /^remote\..+\.push$/iu, value: /^[+:]/u },
+]
+
+/** The difference is what is not committed: it comes from `git diff`, or from a file that `git diff` of this line or session wrote. */
+const isOwnDifference = (call: Invocation): boolean => {
+  const { command, understood } = call
+  const shows = ({ program, argv }: SimpleCommand): boolean =>
+    program === "git" && argv.some(({ text }) => /^(?:diff|stash|format-patch|show)$/u.test(text))
+  if (upstream(command, understood).some(shows) || (command.input?.kind === "text" && !command.input.word.known))
+    return true
+  const files = [...call.operands, ...(command.input?.kind === "file" ? [command.input.path] : [])]
+  return files.some((word) => {
+    const path = absolutePath(word, command.directory)
+    return path !== undefined && understood.after.files?.has(path) === true
+  })
+}
 
 const changesSetting = (call: Invocation): boolean => {
   if (action(call) !== "config" || hasFlag(call, /^--(?:get\S*|list|show-\S+)$|^-l$/u)) return false
@@ -108,7 +150,7 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
     programs: GIT,
     when: (call) =>
       ["checkout", "restore"].includes(action(call)) &&
-      subcommands(call).slice(1).some(isEverything) &&
+      (call.operands.some((word) => isEverything(word, call)) || hasFlag(call, /^--pathspec-from-file/u)) &&
       !(action(call) === "restore" && hasFlag(call, /^--staged$|^-S$/u) && !hasFlag(call, /^--worktree$|^-W$/u)),
     does: "discards changes that are not committed",
     effects: workingTree,
@@ -117,11 +159,32 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
     key: "git switch or checkout discarding changes",
     programs: GIT,
     when: (call) =>
-      (["checkout", "switch"].includes(action(call)) && hasFlag(call, /^--(?:force|discard-changes)$|^-f$/u)) ||
+      (["checkout", "switch"].includes(action(call)) && hasFlag(call, /^--(?:force|discard-changes)$|^-[qm]*f/u)) ||
       (action(call) === "checkout-index" && hasFlag(call, /^--force$|^-[a-z]*f/u)) ||
       (action(call) === "read-tree" && hasFlag(call, /^--reset$/u)),
     does: "discards changes that are not committed",
     effects: workingTree,
+  },
+  {
+    key: "git apply or patch in reverse (discards changes)",
+    programs: [...GIT, "patch"],
+    when: (call) =>
+      (call.program === "patch" || action(call) === "apply") &&
+      hasFlag(call, /^-[a-zA-Z]*R|^--reverse$/u) &&
+      !hasFlag(call, /^--(?:check|stat|numstat|summary|cached|dry-run)$/u) &&
+      isOwnDifference(call),
+    does: "takes back changes that are not committed",
+    effects: workingTree,
+  },
+  {
+    key: "git setting that loses changes",
+    programs: GIT,
+    when: (call) =>
+      [...givenSettings(call), ...storedSettings(call)].some(([name, value]) =>
+        LOSING_SETTINGS.some((setting) => setting.name.test(name) && setting.value.test(value)),
+      ),
+    does: "lets git delete files or remote branches without asking",
+    effects: PERSON,
   },
   {
     key: "git rewrites or drops history",
@@ -138,6 +201,7 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
         (action(call) === "update-ref" && hasFlag(call, /^-d$|^--stdin$/u)) ||
         (action(call) === "stash" && ["clear", "drop"].includes(words[1] ?? "")) ||
         (action(call) === "replace" && words.length > 1) ||
+        (action(call) === "submodule" && words[1] === "deinit" && hasFlag(call, /^-f$|^--force$/u)) ||
         (action(call) === "worktree" && words[1] === "remove" && hasFlag(call, /^-f$|^--force$/u))
       )
     },
@@ -151,7 +215,7 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
       is("rm", /^-[a-z]*r/u)(call) &&
       hasFlag(call, /^-[a-z]*f|^--force/u) &&
       !hasFlag(call, /^--cached$|^-[a-z]*n|^--dry-run$/u) &&
-      subcommands(call).slice(1).some(isEverything),
+      call.operands.some((word) => isEverything(word, call)),
     does: "deletes every file that git tracks, with changes that are not committed",
     effects: workingTree,
   },
@@ -177,7 +241,6 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
       subcommands(call).some((word) => /^ext::|^fd::/u.test(word)) ||
       (action(call) === "clone" && hasFlag(call, /^-u/u)) ||
       (action(call) === "rebase" && hasFlag(call, /^-[a-z]*x|^--exec/u)) ||
-      (action(call) === "bisect" && subcommands(call)[1] === "run") ||
       (action(call) === "submodule" && subcommands(call)[1] === "foreach") ||
       (action(call) === "grep" && hasFlag(call, /^-O/u)) ||
       (action(call) === "instaweb" && hasFlag(call, /^--(?:httpd|browser|modulepath)|^-[dbm]/u)) ||

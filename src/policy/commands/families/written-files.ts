@@ -4,7 +4,9 @@ import { absolutePath, linkInRealDirectory, pathForms } from "../command-paths.t
 import { shownText } from "../command-rule.ts"
 import type { CommandFinding, Effect } from "../command-verdict.ts"
 import type { Invocation } from "../invocation.ts"
-import { isSteeringDirectory, pathClass } from "../path-classes.ts"
+import { isEditedPath, pathsFromPrograms } from "../printed-names.ts"
+import { isOutsideProject, isSteeringDirectory, pathClass } from "../path-classes.ts"
+import { pathGlob } from "../shell-glob.ts"
 import type { PathClass } from "../path-classes.ts"
 import type { WriteMethod, WrittenPath } from "../written-paths.ts"
 
@@ -27,8 +29,47 @@ export function findWrittenFiles(
           effect: found === "project permissions" ? { kind: "person" } : { kind, path },
         })
     }
+    const lost = lostOutside(call, written)
+    if (lost !== undefined)
+      return finding(call, {
+        ...(kind === "delete" ? DELETED_OUTSIDE : REPLACED_OUTSIDE),
+        effect: { kind, path: lost },
+      })
     return isComputed(call, written) ? finding(call, { ...COMPUTED, effect: { kind, path: undefined } }) : []
   })
+}
+
+const DELETED_OUTSIDE = { key: "delete outside the project", does: "deletes a file outside the project" }
+const REPLACED_OUTSIDE = {
+  key: "overwrite a file outside the project",
+  does: "replaces what a file outside the project contains",
+}
+
+/** A file outside the project that is gone or has another content afterwards. No checkpoint covers it. */
+function lostOutside(call: Invocation, written: WrittenPath): string | undefined {
+  const { method, keeps } = written
+  const isLost =
+    method === "delete" ? !REMOVES_NO_FILE.has(call.program) : LOSES.has(method) || TRUNCATES.has(call.program)
+  if (!isLost || keeps === true) return undefined
+  const forms = writtenForms(call, written)
+  return forms.length > 0 && forms.every((path) => isOutside(path, call)) ? forms[0] : undefined
+}
+
+/** `mv` leaves the file under another name; `rmdir` removes only what is empty. */
+const REMOVES_NO_FILE: ReadonlySet<string> = new Set(["mv", "gmv", "rmdir"])
+const LOSES: ReadonlySet<WriteMethod> = new Set<WriteMethod>([
+  "redirection",
+  "tee",
+  "copy",
+  "in-place edit",
+  "in-place edit (long flag)",
+  "in-place edit (perl/ruby)",
+])
+const TRUNCATES: ReadonlySet<string> = new Set(["truncate", "dd", "shred", "ed", "ex", "split"])
+
+function isOutside(path: string, { facts, command }: Invocation): boolean {
+  // What the text of the path depends on may not be known.
+  return command.source !== "remote" && isOutsideProject(path, facts) && !/[$`]/u.test(path)
 }
 
 function writtenForms(call: Invocation, { word, method }: WrittenPath): readonly string[] {
@@ -36,12 +77,28 @@ function writtenForms(call: Invocation, { word, method }: WrittenPath): readonly
   if (call.program === "ln" && method !== "hard link") {
     // The link that `ln` makes is not followed: nothing is written to where it leads.
     const sources = call.operands.slice(0, -1).flatMap((source) => pathForms(source, directory, call.facts))
-    return [absolutePath(word, directory), linkInRealDirectory(word, directory, call.facts)].flatMap((path) =>
+    const path = absolutePath(word, directory)
+    if (path === undefined) return pathForms(word, directory, call.facts)
+    return [path, linkInRealDirectory(word, directory, call.facts)].flatMap((path) =>
       path === undefined || sources.includes(posix.dirname(path)) ? [] : path,
     )
   }
-  const forms = pathForms(word, directory, call.facts)
+  const forms = [
+    ...pathForms(word, directory, call.facts),
+    ...matchedLinks(word, call),
+    ...pathsFromPrograms(word, call.facts),
+  ]
   return forms.length > 0 || word.known ? forms : belowComputedDirectory(word, call)
+}
+
+/** `tee *.txt`: links that commands of this shell made and that the pattern matches. */
+function matchedLinks(word: ShellWord, { command, understood }: Invocation): readonly string[] {
+  const { links } = understood.after
+  if (!word.pattern || links === undefined || links.size === 0) return []
+  const pattern = absolutePath(word, command.directory)
+  if (pattern === undefined) return []
+  const matches = pathGlob(pattern)
+  return [...links].flatMap(([from, to]) => (matches(from) ? [to] : []))
 }
 
 /** `$(command)/.bashrc`: the directory may be the home, a repository or one of a tool. */
@@ -78,7 +135,9 @@ function finding(
 
 /** `> $file`: a name of which nothing is known. `> "$name.html"` ends in a way that none of the protected files does. */
 function isComputed(call: Invocation, { word, method }: WrittenPath): boolean {
-  if (word.known || method === "delete" || method === "copy") return false
+  if (word.known) return false
+  if (isEditedPath(word, call.facts)) return true
+  if (method === "delete" || method === "copy") return false
   return (
     absolutePath(word, call.command.directory) === undefined &&
     /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`)$/su.test(word.text) &&

@@ -21,6 +21,15 @@ const MAKERS: Readonly<Record<string, readonly string[]>> = {
   just: ["justfile", "Justfile"],
   rake: ["Rakefile"],
   task: ["Taskfile.yml", "Taskfile.yaml"],
+  cargo: ["build.rs", "Cargo.toml", ".cargo/config.toml"],
+  cmake: ["CMakeLists.txt"],
+  pytest: ["conftest.py", "pytest.ini", "setup.cfg"],
+  tox: ["tox.ini"],
+  gradle: ["build.gradle", "build.gradle.kts", "settings.gradle"],
+  mvn: ["pom.xml"],
+  bundle: ["Gemfile"],
+  ansible: ["ansible.cfg"],
+  "pre-commit": [".pre-commit-config.yaml"],
 }
 
 /** Files whose content decides what this command does. */
@@ -52,9 +61,10 @@ function runsDangerousText(call: Invocation): boolean {
 /** An interpreter runs a file that this shell downloaded or computed. */
 function runsUnknownText(call: Invocation): boolean {
   const { files } = call.understood.after
-  if (files === undefined || !INTERPRETERS.includes(call.program)) return false
+  if (files === undefined || files.size === 0) return false
+  const isMaker = MAKERS[call.program] !== undefined
   return executedFiles(call).some(
-    (path) => files.has(path) && files.get(path) === undefined && posix.extname(path) !== ".json",
+    (path) => files.has(path) && files.get(path) === undefined && (isMaker || posix.extname(path) !== ".json"),
   )
 }
 
@@ -69,7 +79,7 @@ export const WRITTEN_SCRIPT_RULES: readonly CommandRule[] = [
   },
   {
     key: "run a downloaded file",
-    programs: INTERPRETERS,
+    programs: [...INTERPRETERS, ...Object.keys(MAKERS)],
     when: runsUnknownText,
     does: "runs a file that this shell downloaded or computed",
     effects: CODE,

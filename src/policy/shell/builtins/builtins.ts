@@ -10,6 +10,7 @@ import {
   makeLocal,
   readInput,
   readLines,
+  runJobs,
   setOptions,
   shiftPositional,
   unsetNames,
@@ -40,6 +41,9 @@ const BUILTIN_TABLE: Readonly<Record<string, Builtin>> = {
   let: evaluateLet,
   set: setOptions,
   shift: shiftPositional,
+  jobs: runJobs,
+  wait: evaluateTest,
+  getopts: evaluateTest,
   printf: assignPrinted,
   eval: evaluateText,
   source: sourceFile,
@@ -72,4 +76,16 @@ export function runBuiltin(name: string, call: Call, interpreter: Interpreter): 
   return { output, names: output === undefined ? outputNames(name, call) : undefined, index, result: done }
 }
 
-const PRINTING = new Set(["echo", "printf", "declare", "typeset", "set", "alias", "trap", "hash", "export"])
+const PRINTING = new Set([
+  "jobs",
+  "compgen",
+  "echo",
+  "printf",
+  "declare",
+  "typeset",
+  "set",
+  "alias",
+  "trap",
+  "hash",
+  "export",
+])

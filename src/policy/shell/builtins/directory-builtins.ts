@@ -1,5 +1,6 @@
 import { resolve } from "node:path/posix"
 
+import { hiddenDirectory } from "../computed-tail.ts"
 import type { Call, Field, Interpreter, Outcome } from "../interpreter.ts"
 import type { Directories } from "../scope.ts"
 import { homeOf, readVariable, scalarOf } from "../expansion/variables.ts"
@@ -55,11 +56,14 @@ function targetDirectories(target: Field | undefined, call: Call, interpreter: I
     return before?.known === true ? [before.text] : unknownDirectory("-", interpreter)
   }
   const isUnknownTilde = /^~[+-]/u.test(target.text)
-  if (!target.known || target.pattern || isUnknownTilde) return unknownDirectory(target.text, interpreter)
+  if (!target.known || target.pattern || isUnknownTilde) {
+    return [...hiddenDirectory(target, interpreter.userHome), ...unknownDirectory(target.text, interpreter)]
+  }
   const here = frame.scope.directories.map((directory) =>
     target.text.startsWith("/") ? resolve(target.text) : directory && resolve(directory, target.text),
   )
-  return [...new Set([...searchedDirectories(target.text, call, interpreter), ...here])]
+  const hidden = here.includes(undefined) ? hiddenDirectory({ ...target, known: false }, interpreter.userHome) : []
+  return [...new Set([...searchedDirectories(target.text, call, interpreter), ...hidden, ...here])]
 }
 
 function unknownDirectory(text: string, interpreter: Interpreter): Directories {

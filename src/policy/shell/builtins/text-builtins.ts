@@ -1,4 +1,5 @@
 import type { Call, Field, Frame, Interpreter, Outcome } from "../interpreter.ts"
+import { programBody } from "../named-commands.ts"
 import { nestedSource } from "../nested/nested-shell.ts"
 import { filePath, fileText } from "../redirections.ts"
 
@@ -83,7 +84,7 @@ export function hashProgram({ argv, frame: { scope } }: Call, interpreter: Inter
   if (option === undefined || file === undefined) return "succeeds"
   if (/^-[A-Za-z]*f/u.test(option.text)) interpreter.doubt("script", file.text, "the shell loads code from a file")
   if (/^-[A-Za-z]*p/u.test(option.text)) {
-    for (const name of names) scope.setFunction(name.text, file.known ? `{ command '${file.text}' "$@"; }` : undefined)
+    for (const name of names) scope.setFunction(name.text, file.known ? programBody(file.text) : undefined)
   }
   return "succeeds"
 }

@@ -1,6 +1,7 @@
-import { runIndex } from "../expansion/expand-word.ts"
+import { expandAgain, runIndex, runIndexValue } from "../expansion/expand-word.ts"
 import type { Call, Field, Interpreter, Outcome } from "../interpreter.ts"
 import { arithmeticValue } from "../expansion/expand-word.ts"
+import { doubtNamedCommand, rememberNamedCommands } from "../named-commands.ts"
 import { HIDDEN_NAMES, joinNames } from "../name-source.ts"
 import { formatPrintf } from "../output/printf.ts"
 import { knownWord, textValue, UNKNOWN, unknownFrom, UNSET } from "../scope.ts"
@@ -32,16 +33,17 @@ export function exportVariables(call: Call, interpreter: Interpreter): Result {
 export function declareVariables(call: Call, interpreter: Interpreter): Result {
   if (hasFlag(call, "f") || hasFlag(call, "F") || hasFlag(call, "p")) return "succeeds"
   if (!hasFlag(call, "g") && call.argv[0]?.text !== "readonly") localNames(call)
-  if (call.argv.some(({ text }) => /^-[A-Za-z]*n/u.test(text))) return referToVariables(call)
+  if (call.argv.some(({ text }) => /^-[A-Za-z]*n/u.test(text))) return referToVariables(call, interpreter)
   const names = assignOperands(call, interpreter)
   if (hasFlag(call, "x")) for (const name of names) call.frame.scope.export(name)
   return "succeeds"
 }
 
 /** `declare -n name=target`. A target that is not known may be any variable. */
-function referToVariables(call: Call): Result {
+function referToVariables(call: Call, interpreter: Interpreter): Result {
   const { scope } = call.frame
   for (const { text, known } of operandsOf(call)) {
+    runIndexValue(text, { frame: call.frame, interpreter })
     const [, name, , , target] = ASSIGNMENT.exec(text) ?? []
     if (name === undefined || target === undefined) {
       if (NAME.test(text)) scope.setVariable(text, UNKNOWN)
@@ -73,6 +75,7 @@ function assignOperands(call: Call, interpreter: Interpreter): readonly string[]
   const names: string[] = []
   for (const word of operandsOf(call)) {
     runIndex(word.text.split("=", 1)[0] ?? "", { frame, interpreter })
+    runIndexValue(word.text, { frame, interpreter })
     const [, name, index, append, text] = ASSIGNMENT.exec(word.text) ?? []
     if (name === undefined || text === undefined) {
       if (NAME.test(word.text)) names.push(word.text)
@@ -82,6 +85,10 @@ function assignOperands(call: Call, interpreter: Interpreter): readonly string[]
     // Lists are assigned where the words are expanded.
     if (text.startsWith("(") && frame.scope.variable(name)?.kind === "list") continue
     const before = append === "+" ? scalarOf(readVariable(name, frame, interpreter)) : knownWord("")
+    if (index !== undefined) {
+      const items = new Map([[index.slice(1, -1), { ...word, text }]])
+      rememberNamedCommands(name, { kind: "list", items }, frame.scope, interpreter)
+    }
     if (index !== undefined || before === undefined) frame.scope.setVariable(name, UNKNOWN)
     else {
       const known = word.known && before.known
@@ -114,9 +121,13 @@ export function readInput(call: Call, interpreter: Interpreter): Result {
   const { frame } = call
   const { options, operands } = parseOptions(call, READ_OPTIONS_WITH_VALUE)
   const names = operands.map(({ text }) => text).filter((name) => NAME.test(name))
-  for (const { text } of operands) runIndex(text, { frame, interpreter })
+  for (const { text } of operands) {
+    runIndex(text, { frame, interpreter })
+    doubtNamedCommand(text, interpreter)
+  }
   const separators = separatorsOf(frame, interpreter)
   const { text } = frame.input
+  if (text !== undefined) runIndexValue(text, { frame, interpreter })
   const array = options.get("a")
   if (text === undefined || separators === undefined || options.has("u") || options.has("d") || options.has("n")) {
     const line = unknownFrom(options.has("u") ? HIDDEN_NAMES : frame.input.names)
@@ -181,6 +192,7 @@ export function readLines(call: Call, interpreter: Interpreter): Result {
   runCallback(options.get("C"), call, interpreter)
   const { scope, input } = call.frame
   const name = operands[0]?.text ?? "MAPFILE"
+  if (input.text !== undefined) runIndexValue(input.text, { frame: call.frame, interpreter })
   const lines = input.text?.replace(/\n$/u, "").split("\n")
   if (lines === undefined || lines.length > 1000 || options.has("d") || options.has("u"))
     scope.setVariable(name, unknownFrom(options.has("u") ? HIDDEN_NAMES : input.names))
@@ -197,6 +209,9 @@ export function generateCompletions(call: Call, interpreter: Interpreter): Resul
   const { options } = parseOptions(call, "ACFGoPSWX")
   runCallback(options.get("C"), call, interpreter)
   runCallback(options.get("F"), call, interpreter)
+  // The list of words is expanded again.
+  const list = options.get("W")
+  if (list !== undefined) expandAgain(list, { frame: call.frame, interpreter })
   return "open"
 }
 
@@ -237,6 +252,13 @@ export function setOptions({ argv, frame: { scope } }: Call): Result {
   return "succeeds"
 }
 
+/** `jobs -x command` runs it. */
+export function runJobs(call: Call, interpreter: Interpreter): Result | Outcome {
+  const [, option, ...words] = call.argv
+  if (option?.text.startsWith("-x") !== true || words.length === 0) return "open"
+  return interpreter.runCall({ ...call, argv: words })
+}
+
 export function shiftPositional({ argv, frame: { scope } }: Call): Result {
   const count = Number(argv[1]?.text ?? "1")
   scope.positional = Number.isInteger(count) && argv[1]?.known !== false ? scope.positional?.slice(count) : undefined
@@ -248,9 +270,11 @@ export function assignPrinted(call: Call, interpreter: Interpreter): Result {
   const [, option, name, ...rest] = call.argv
   if (option?.text !== "-v" || name === undefined) return "succeeds"
   runIndex(name.text, { frame: call.frame, interpreter })
+  doubtNamedCommand(name.text, interpreter)
   const output = rest.every(({ known, pattern }) => known && !pattern)
     ? formatPrintf(rest.map(({ text }) => text))
     : undefined
+  if (output !== undefined) runIndexValue(output, { frame: call.frame, interpreter })
   if (NAME.test(name.text)) call.frame.scope.setVariable(name.text, output === undefined ? UNKNOWN : textValue(output))
   return "succeeds"
 }

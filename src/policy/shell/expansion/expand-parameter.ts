@@ -42,7 +42,7 @@ export function expandParameter(
     const names = frame.scope.variableNames().filter((name) => name.startsWith(part.parameter))
     return { words: names.map(knownWord), isList: true, isJoined: part.operation.operator === "*" }
   }
-  const name = part.prefix === "!" ? indirectName(part, frame, interpreter) : part.parameter
+  const name = part.prefix === "!" ? indirectName(part, context) : part.parameter
   if (name === undefined) return undefined
   const read = readVariable(name, frame, interpreter)
   const isOpen =
@@ -63,8 +63,13 @@ function single(word: ShellWord): ParameterWords {
   return { words: [word], isList: false, isJoined: false }
 }
 
-function indirectName(part: ParameterExpansionPart, frame: Frame, interpreter: Interpreter): string | undefined {
+function indirectName(
+  part: ParameterExpansionPart,
+  { frame, interpreter, operands }: Parameters<typeof expandParameter>[1],
+): string | undefined {
   const word = scalarOf(readVariable(part.parameter, frame, interpreter))
+  // `${!x}` of x='a[$(command)]'
+  if (word?.known === true && word.text.includes("[")) operands.again(word.text)
   return word?.known === true && /^(?:[A-Za-z_]\w*|\d+|[@*#?])$/u.test(word.text) ? word.text : undefined
 }
 
@@ -75,6 +80,8 @@ function select(value: Value, name: string, part: ParameterExpansionPart, operan
   const indexText = index?.text
   const isAll = indexText === "@" || indexText === "*" || name === "@" || name === "*"
   const key = index === undefined || isAll ? undefined : operands.whole(index)
+  // The index is evaluated even where there is no such element.
+  if (index !== undefined && !isAll && value.kind !== "list" && value.kind !== "text") operands.number(index)
   if (value.kind === "unknown" || value.kind === "either") return undefined
   if (value.kind === "unset") return isAll ? { words: [], isList: true, isJoined: false } : "unset"
   if (isAll) {
@@ -137,8 +144,8 @@ function expandUnused(operation: ParameterOperation, operands: OperandExpansion)
     operands.whole(operation.replacement)
   } else if (operation.type === "Remove") operands.whole(operation.operand)
   else if (operation.type === "Slice") {
-    operands.whole(operation.offset)
-    if (operation.length !== undefined) operands.whole(operation.length)
+    operands.number(operation.offset)
+    if (operation.length !== undefined) operands.number(operation.length)
   }
 }
 

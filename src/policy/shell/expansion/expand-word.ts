@@ -108,14 +108,34 @@ export function arithmeticValue(
 function arithmeticText(text: string, expansion: Expansion, depth = 0): number | undefined {
   const number = parseNumber(text)
   if (number !== undefined) return number
-  if (!/^[A-Za-z_]\w*$/u.test(text.trim())) {
-    runIndex(text, expansion)
-    return undefined
-  }
+  if (!/^[A-Za-z_]\w*$/u.test(text.trim())) return depth < 8 ? computedNumber(text.trim(), expansion, depth) : undefined
   const value = readVariable(text.trim(), expansion.frame, expansion.interpreter)
   if (value.kind === "unset") return 0
   const word = scalarOf(value)
   return word?.known === true && depth < 8 ? arithmeticText(word.text, expansion, depth + 1) : undefined
+}
+
+/** The parser leaves `$x` and `a[x]` in arithmetic as they are. */
+function computedNumber(text: string, expansion: Expansion, depth: number): number | undefined {
+  runIndex(text, expansion)
+  const index = /^[A-Za-z_]\w*\[([\w\s$]+)\]$/u.exec(text)?.[1]
+  if (index !== undefined) arithmeticText(index, expansion, depth + 1)
+  if (!/^\$\w+$/u.test(text)) return undefined
+  const word = scalarOf(readVariable(text.slice(1), expansion.frame, expansion.interpreter))
+  return word?.known === true ? arithmeticText(word.text, expansion, depth + 1) : undefined
+}
+
+/** Evaluates a text as arithmetic, for the commands in it. */
+export function evaluateNumber(text: string, expansion: Expansion): void {
+  const number = arithmeticText(text, expansion)
+  if (number !== undefined || /^[\s\w]*$/u.test(text)) return
+  const [part] = expansion.interpreter.parseWord(`$((${text}))`)?.parts ?? []
+  if (part?.type === "ArithmeticExpansion") arithmeticValue(part.expression, expansion)
+}
+
+/** A value such as `a[$(command)]`, which has no other use than to be evaluated. */
+export function runIndexValue(text: string, expansion: Expansion): void {
+  if (text.includes("[") && /\w\[[^\]]*(?:\$\(|`)/u.test(text)) runIndex(text, expansion)
 }
 
 /** Arithmetic evaluates the index of `a[$(command)]`, even when a variable holds that text. */
@@ -123,7 +143,8 @@ export function runIndex(text: string, expansion: Expansion): void {
   if (text.includes("[") && /\$\(|`/u.test(text)) expandAgain(text, expansion)
 }
 
-function expandAgain(text: string, expansion: Expansion): ShellWord {
+/** Runs the substitutions that a text contains. */
+export function expandAgain(text: string, expansion: Expansion): ShellWord {
   const word = expansion.interpreter.parseWord(`"${text.replaceAll('"', String.raw`\"`)}"`)
   return word === undefined ? { text, known: false, pattern: false } : expandWhole(word, expansion)
 }
@@ -207,7 +228,7 @@ function tildePrefix(text: string, isWholeWord: boolean, { frame, interpreter }:
 
 function tildeDirectory(name: string, frame: Frame, interpreter: Interpreter): string | undefined {
   if (name === "") return homeOf(frame, interpreter)
-  if (name === "+") return frame.scope.directories[0]
+  if (name === "+") return frame.scope.directories.length === 1 ? frame.scope.directories[0] : undefined
   if (name === "-") {
     const before = scalarOf(readVariable("OLDPWD", frame, interpreter))
     return before?.known === true ? before.text : undefined
@@ -378,7 +399,10 @@ class PartExpansion {
         const [part] = parsed?.parts ?? []
         return part?.type === "ArithmeticExpansion" ? arithmeticValue(part.expression, expansion) : undefined
       },
-      assign: (name, word) => expansion.frame.scope.setVariable(name, { kind: "text", word }),
+      assign: (name, word) => {
+        runIndexValue(word.text, expansion)
+        expansion.frame.scope.setVariable(name, { kind: "text", word })
+      },
       again: (text) => expandAgain(text, expansion),
     }
   }

@@ -1,5 +1,6 @@
 import type { Call, Field, Input, Interpreter, Outcome } from "../interpreter.ts"
 import { UNKNOWN_OUTCOME } from "../interpreter.ts"
+import { printedPaths } from "../output/printed-paths.ts"
 import { fileNames, fileText } from "../redirections.ts"
 import { knownWord } from "../scope.ts"
 import type { NameSource } from "../understood-command.ts"
@@ -17,12 +18,13 @@ const FIND_ACTIONS = new Set(["-exec", "-execdir", "-ok", "-okdir"])
 /** `find … -exec command {} ;` */
 export function runFind(call: Call, interpreter: Interpreter): void {
   const { argv } = call
+  const names = printedPaths("find", call)
   let count = 0
   for (let at = 1; at < argv.length; at += 1) {
     if (!FIND_ACTIONS.has(argv[at]?.text ?? "")) continue
     const rest = argv.slice(at + 1)
     const length = rest.findIndex(({ text }, index) => text === ";" || (text === "+" && rest[index - 1]?.text === "{}"))
-    const words = (length === -1 ? rest : rest.slice(0, length)).map((word) => withUnknown(word, "{}"))
+    const words = (length === -1 ? rest : rest.slice(0, length)).map((word) => withUnknown(word, "{}", names))
     if (words.length === 0) continue
     count += 1
     if (count > MOST_ACTIONS) {

@@ -4,6 +4,7 @@ import { runGit } from "./nested-git.ts"
 import { runFind, UNKNOWN_WORDS } from "./nested-arguments.ts"
 import { runContainer, runRemoteText, runSecureShell } from "./nested-remote.ts"
 import { knownWord } from "../scope.ts"
+import { readSedProgram, sedArguments } from "../sed-program.ts"
 import { joinWords, optionValue, runInside, runInsideText } from "./unwrap.ts"
 
 /** Commands in the arguments of one program. */
@@ -60,7 +61,6 @@ const TEXT_ARGUMENTS: Readonly<Record<string, RegExp>> = {
   socat: /(?:^|[,!])(?:EXEC|SYSTEM):([^]+)$/iu,
   "apt apt-get aptitude": /Invoke(?:-Success)?(?:::)?=([^]+)$/u,
   osascript: /do shell script "([^"]+)"/u,
-  sed: /^(?:\d+|\$|\/[^/]*\/)?\s*e\s+([^]+)$/u,
   "ssh scp sftp": /^(?:-o)?\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)[=\s]([^]+)$/iu,
 }
 
@@ -79,6 +79,7 @@ const SPECIAL: Readonly<Record<string, Nested>> = {
   "su runuser": runUserSwitch,
   "sudo sudo-rs doas chroot unshare nsenter newgrp sg script setpriv bwrap firejail proot": runInput,
   "make gmake": runMakefile,
+  "sed gsed": runSed,
 }
 
 export const NESTED_PROGRAMS: ReadonlyMap<string, Nested> = combine()
@@ -145,6 +146,16 @@ function runMakefile(call: Call, interpreter: Interpreter): void {
     const command = /^\t[@+-]*([^]+)$/u.exec(line)?.[1]
     if (command !== undefined)
       runInsideText(call, { name: "make", at: call.argv.length, text: knownWord(command) }, interpreter)
+  }
+}
+
+/** Sed runs the rest of a line behind `e`, and the result of a substitution with the flag `e`. */
+function runSed(call: Call, interpreter: Interpreter): void {
+  const { script } = sedArguments(call.argv.slice(1))
+  if (script?.text.includes("e") !== true) return
+  for (const text of readSedProgram(script).executes.slice(0, MOST_TEXTS)) {
+    if (text !== undefined)
+      runInsideText(call, { name: "sed", at: call.argv.length, text: { ...script, text } }, interpreter)
   }
 }
 

@@ -1,6 +1,8 @@
 import { resolve } from "node:path/posix"
 
 import type { Call, Field, Frame, Interpreter, Outcome } from "../interpreter.ts"
+import { hiddenDirectory } from "../computed-tail.ts"
+import { isLongOption } from "../long-options.ts"
 import { nestedSource } from "./nested-shell.ts"
 import { knownWord } from "../scope.ts"
 import type { Scope } from "../scope.ts"
@@ -56,7 +58,9 @@ export function runInside(
   const { argv, frame } = call
   const scope = isBuiltin ? frame.scope : frame.scope.fork()
   for (const { name: variable, value } of assignments) scope.setVariable(variable, { kind: "text", word: value })
-  if (directory !== undefined) scope.changeDirectory([directoryOf(directory, scope)])
+  if (directory !== undefined) {
+    scope.changeDirectory([...hiddenDirectory(directory, interpreter.userHome), directoryOf(directory, scope)])
+  }
   const outcome = interpreter.runCall({
     argv: argv.slice(at),
     assignments: [...call.assignments, ...assignments],
@@ -123,7 +127,8 @@ export function findCommand(argv: readonly Field[], wrapper: Wrapper, start = 1)
   const assignments: Call["assignments"][number][] = []
   let operands = wrapper.operands ?? 0
   let optionsEnded = false
-  for (let at = start; at < argv.length; at += 1) {
+  const dashes = wrapper.afterDashes === true ? argv.findIndex(({ text }, at) => at >= start && text === "--") : -1
+  for (let at = dashes === -1 ? start : dashes; at < argv.length; at += 1) {
     const word = argv[at] ?? knownWord("")
     if (!optionsEnded && word.text.startsWith("-")) {
       if (wrapper.without?.test(word.text) === true) return undefined
@@ -131,7 +136,7 @@ export function findCommand(argv: readonly Field[], wrapper: Wrapper, start = 1)
       else if (takesNextWord(word.text, wrapper)) at += 1
       continue
     }
-    const assigned = wrapper.assignments === true ? /^([A-Za-z_]\w*)=(.*)$/su.exec(word.text) : null
+    const assigned = wrapper.assignments === true ? /^([A-Za-z_]\w*(?:%%|\(\))?)=(.*)$/su.exec(word.text) : null
     if (assigned !== null) {
       assignments.push({
         name: assigned[1] ?? "",
@@ -149,7 +154,7 @@ export function findCommand(argv: readonly Field[], wrapper: Wrapper, start = 1)
 }
 
 export function takesNextWord(option: string, { short = "", long = [] }: Pick<Wrapper, "short" | "long">): boolean {
-  if (option.startsWith("--")) return long.includes(option)
+  if (option.startsWith("--")) return long.some((name) => isLongOption(option, name))
   const letters = option.slice(1)
   const at = letters.split("").findIndex((letter) => short.includes(letter))
   return at !== -1 && at === letters.length - 1
@@ -165,10 +170,12 @@ export function optionValue(
     if (word.text === "--") return undefined
     for (const name of names) {
       const next = argv[at + 1]
-      if (word.text === name && next !== undefined) return { word: next, at: at + 1 }
       const isLong = name.startsWith("--")
-      if (isLong && word.text.startsWith(`${name}=`))
-        return { word: { ...word, text: word.text.slice(name.length + 1) }, at }
+      if (next !== undefined && (isLong ? isLongOption(word.text, name) : word.text === name))
+        return { word: next, at: at + 1 }
+      const equals = isLong && word.text.startsWith("--") ? word.text.indexOf("=") : -1
+      if (equals !== -1 && isLongOption(word.text.slice(0, equals), name))
+        return { word: { ...word, text: word.text.slice(equals + 1) }, at }
       if (isLong || !/^-[A-Za-z]+/u.test(word.text) || word.text.startsWith("--")) continue
       // Packed behind other short options, or with its value attached.
       const letter = name.slice(1)

@@ -8,6 +8,8 @@ export interface Wrapper {
   readonly operands?: number
   /** `name=value` words may come before the command. */
   readonly assignments?: boolean
+  /** Words that are not options may come first; the command is what follows `--`. */
+  readonly afterDashes?: boolean
   /** Part of the shell: the command runs in the same shell and sees its variables and builtins. */
   readonly isBuiltin?: boolean
   /** With one of these options it starts no command. */
@@ -128,7 +130,7 @@ const ROWS: Readonly<Record<string, Wrapper>> = {
       "python with with-requirements with-editable extra group package directory project env-file index-url index",
     ),
   },
-  uvx: { short: "p", long: options("python from with index-url") },
+  uvx: { short: "pw", long: options("python from with with-editable with-requirements index-url index") },
   pipx: { subcommands: subcommands("run"), long: options("spec python pip-args") },
   poetry: { subcommands: subcommands("run") },
   pipenv: { subcommands: subcommands("run") },
@@ -137,24 +139,29 @@ const ROWS: Readonly<Record<string, Wrapper>> = {
   rye: { subcommands: subcommands("run") },
   pixi: { subcommands: subcommands("run"), short: "e", long: options("environment manifest-path") },
   "conda mamba micromamba": { subcommands: subcommands("run"), short: "np", long: options("name prefix cwd") },
-  npx: { short: "pw", long: options("package workspace"), texts: ["-c", "--call"] },
+  "npx pnpx": {
+    short: "pw",
+    long: options("package workspace prefix registry cache userconfig"),
+    texts: ["-c", "--call"],
+  },
   bunx: { short: "p", long: options("package") },
   npm: {
     subcommands: subcommands("exec", "x"),
     short: "pw",
-    long: options("package workspace"),
+    long: options("package workspace prefix registry cache userconfig"),
     texts: ["-c", "--call"],
   },
   pnpm: { subcommands: subcommands("dlx", "exec"), short: "C", long: options("package dir filter") },
-  yarn: { subcommands: subcommands("dlx", "exec"), short: "p", long: options("package") },
-  bun: { subcommands: subcommands("x") },
+  yarn: { subcommands: subcommands("dlx", "exec"), short: "p", long: options("package cwd") },
+  bun: { subcommands: subcommands("x"), long: options("cwd config") },
   bundle: { subcommands: subcommands("exec") },
   "rbenv pyenv nodenv jenv goenv asdf": { subcommands: subcommands("exec") },
-  "mise rtx": { subcommands: subcommands("exec", "x"), short: "Cj" },
+  "mise rtx": { subcommands: subcommands("exec", "x"), short: "Cj", afterDashes: true },
   nvm: { subcommands: subcommands("exec"), operands: 1 },
   volta: { subcommands: subcommands("run"), long: options("node npm yarn") },
   direnv: { subcommands: subcommands("exec"), operands: 1 },
   dotenv: { short: "efc" },
+  "cross-env cross-env-shell": { assignments: true },
   "dotenvx infisical doppler op teller chamber": {
     subcommands: subcommands("run", "exec"),
     short: "fepc",

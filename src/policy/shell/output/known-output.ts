@@ -3,6 +3,7 @@ import { gunzipSync } from "node:zlib"
 
 import { decodeBase32 } from "./decode-base32.ts"
 import type { Call, Field } from "../interpreter.ts"
+import { PROGRAM_PATH } from "../copied-programs.ts"
 import { decodeEscapes, formatPrintf } from "./printf.ts"
 import { fileText } from "../redirections.ts"
 
@@ -37,10 +38,15 @@ const PRINTERS: ReadonlyMap<string, Printer> = new Map<string, Printer>([
     ({ args, input }) => (args.length > 0 ? undefined : input?.replace(/\n$/u, "").split("\n").toReversed().join("\n")),
   ],
   ["tee", ({ input }) => input],
-  ["pwd", ({ call }) => line(call.frame.scope.directories[0])],
+  [
+    "pwd",
+    ({ call: { frame } }) => (frame.scope.directories.length === 1 ? line(frame.scope.directories[0]) : undefined),
+  ],
   ["basename", ({ args }) => (args.length === 1 ? line(basename(args[0] ?? "")) : undefined)],
   ["dirname", ({ args }) => (args.length === 1 ? line(dirname(args[0] ?? "")) : undefined)],
   ["which", ({ args }) => located(args)],
+  ["readlink", ({ args }) => resolved(args)],
+  ["realpath", ({ args }) => resolved(args)],
   ["type", ({ args }) => (args[0]?.startsWith("-") === true ? located(args) : undefined)],
   ["command", ({ args }) => (args[0] === "-v" ? located(args) : undefined)],
   ["base64", ({ args, input }) => base64(args, input)],
@@ -99,6 +105,13 @@ function located(args: readonly string[]): string | undefined {
   const names = args.filter((word) => !word.startsWith("-"))
   const [name] = names
   return names.length === 1 && name !== undefined ? line(name.startsWith("/") ? name : `/usr/bin/${name}`) : undefined
+}
+
+/** A program of the system stays one, wherever the links in its path lead. */
+function resolved(args: readonly string[]): string | undefined {
+  const paths = args.filter((word) => !word.startsWith("-"))
+  const [path = ""] = paths
+  return paths.length === 1 && PROGRAM_PATH.test(path) ? line(path) : undefined
 }
 
 function decodeWith(

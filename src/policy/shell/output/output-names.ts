@@ -1,10 +1,20 @@
 import type { Call, Field } from "../interpreter.ts"
 import { HIDDEN_NAMES, joinNames, wordNames } from "../name-source.ts"
+import { printedPaths } from "./printed-paths.ts"
 import { fileNames } from "../redirections.ts"
 import type { NameSource } from "../understood-command.ts"
 
-/** Where the output of a program comes from when its text is not known; undefined for what lists files by itself, as `find` does. */
+/** Where the output of a program comes from when its text is not known. */
 export function outputNames(name: string, call: Call): NameSource | undefined {
+  return joinNames(listedIn(name, call), joinNames(printedPaths(name, call), pathsOf(call.frame.input.names)))
+}
+
+/** A program may pass on the paths in its input. */
+function pathsOf(names: NameSource | undefined): NameSource | undefined {
+  return names?.paths === undefined ? undefined : { ...names, files: [], isHidden: false }
+}
+
+function listedIn(name: string, call: Call): NameSource | undefined {
   const kind = KINDS.get(name)
   if (kind === undefined) return undefined
   if (kind === "hides") return HIDDEN_NAMES
@@ -63,7 +73,7 @@ const KIND_PROGRAMS: Readonly<Record<Kind, string>> = {
   "shows commits": "git",
   // What they print cannot be compared with their input, or comes from another machine.
   hides:
-    "base64 base32 basenc xxd openssl uudecode gunzip zcat gzip bzcat bunzip2 xzcat unxz zstdcat rev gpg curl wget nc ncat socat dig sqlite3 psql mysql",
+    "base64 base32 basenc xxd openssl uudecode gunzip zcat gzip bzcat bunzip2 xzcat unxz zstdcat rev gpg curl wget nc ncat socat dig envsubst sqlite3 psql mysql",
 }
 
 const KINDS: ReadonlyMap<string, Kind> = new Map(
