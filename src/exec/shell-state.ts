@@ -58,17 +58,9 @@ export function snapshotScript({ files, to, keep, fixed = {} }: SnapshotOptions)
   ].join("; ")
 }
 
-/** What a shell reports at its end. */
-export interface ShellReport {
-  readonly cwd: string
-  /** The exit code; undefined while the shell runs, and where a trap of the command may change it. */
-  readonly code: number | undefined
-}
-
 /** Parses a `.cwd` file; undefined when it is incomplete. */
-export function parseShellReport(cwdFile: string): ShellReport | undefined {
-  const [, cwd, code = ""] = /^([^]*)\n\0(\d{0,3})$/u.exec(cwdFile) ?? []
-  return cwd === undefined ? undefined : { cwd, code: code === "" ? undefined : Number(code) }
+export function readStateDirectory(cwdFile: string): string | undefined {
+  return cwdFile.endsWith("\n\0") ? cwdFile.slice(0, -2) : undefined
 }
 
 function quotePath(path: string): string {
@@ -78,10 +70,7 @@ function quotePath(path: string): string {
 /** On one line, so that line numbers in the shell's error messages are those of the command. */
 function bashScript(options: StatefulCommand): string {
   const { command, cwd, from, to, marker, variables = {}, prepareOnly } = options
-  const onExit =
-    to === undefined
-      ? undefined
-      : exitHandler([writeState(to), writeDirectory(to, marker)], marker === undefined ? reportCode(to) : undefined)
+  const onExit = to === undefined ? undefined : exitHandler([writeState(to), writeDirectory(to, marker)])
   return [
     ...(to === undefined ? [] : [`: >|${quoteForShell(`${to}.cwd`)}`]),
     ...mergeStreams(options),
@@ -125,10 +114,7 @@ function exportedNames(file: string, array: string): string {
 
 /** The command may exit the shell or replace the trap, so the handler is called both from the trap and after the command; it runs once. */
 function installExitTrap(onExit: string): readonly string[] {
-  return [
-    `__hermes_on_exit=${quoteForShell(onExit)}`,
-    `trap ${quoteForShell(`{ __hermes_trap=$?; } 2>/dev/null; ${EXIT_WITH_HANDLER}`)} EXIT`,
-  ]
+  return [`__hermes_on_exit=${quoteForShell(onExit)}`, `trap ${quoteForShell(EXIT_WITH_HANDLER)} EXIT`]
 }
 
 /** Silent even under `set -x`. Exits the shell with the command's exit code. */
@@ -140,17 +126,15 @@ const AFTER_COMMAND = `\n\n${EXIT_WITH_HANDLER}`
 /** Runs the command that a script with `prepareOnly` has stored. */
 export const RUN_PREPARED_COMMAND = `builtin eval "$__hermes_command"${AFTER_COMMAND}`
 
-/** Must not depend on shell options, functions or aliases that the command has changed. `last` runs at the very end of the shell only. */
-function exitHandler(steps: readonly string[], last?: string): string {
+/** Must not depend on shell options, functions or aliases that the command has changed. */
+function exitHandler(steps: readonly string[]): string {
   return [
-    // The trap has stored it.
-    `__hermes_code=\${__hermes_trap:-$?}`,
+    "__hermes_code=$?",
     "builtin set +aeuxv",
-    // With `set -a`, bash exported them.
-    "builtin export -n __hermes_code __hermes_trap",
+    // With `set -a`, bash exported it.
+    "builtin export -n __hermes_code",
     "builtin trap - DEBUG RETURN ERR",
     `if [[ -z $__hermes_left ]]; then __hermes_left=1; ${steps.join("; ")}; fi`,
-    ...(last === undefined ? [] : [`[[ -z $__hermes_trap ]] || ${last}`]),
   ].join("; ")
 }
 
@@ -183,11 +167,6 @@ function writeDirectory(to: string, marker: string | undefined): string {
   if (marker === undefined) return write
   const read = `IFS= builtin read -r -d "" __hermes_cwd <${file}`
   return `${write}; ${read}; builtin printf "%s" ${quoteForShell(marker)} "\${__hermes_cwd%?}" ${quoteForShell(marker)}`
-}
-
-/** Only in our own trap is the code final: one that the command has set instead runs later and may change it. */
-function reportCode(to: string): string {
-  return `builtin printf "%s" "$__hermes_code" >>${quoteForShell(`${to}.cwd`)}`
 }
 
 /**

@@ -5,7 +5,6 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
 import type { CommandExit, RunCommandOptions } from "../workspace.ts"
-import { runLocalCommand } from "./local-command.ts"
 import { createLocalWorkspace } from "./local-workspace.ts"
 
 const open = (cwd: string, userHome = cwd) =>
@@ -190,17 +189,3 @@ async function isAlive(pid: number): Promise<boolean> {
     return false
   }
 }
-
-test("a shell that reports its exit code has ended when its output ends; one that goes on in a sandbox is killed", async () => {
-  const options = { ...defaults(), cwd: "/", shell: "/bin/bash", environment: { PATH: process.env["PATH"] ?? "" } }
-  const report = { code: () => 7, endsAll: true }
-  const running = runLocalCommand("echo x; exec >&- 2>&-; sleep 1000", { ...options, report })
-  expect(await running.exit).toEqual(exited(7, "x\n"))
-  await running.terminated
-  expect(running.hasLeftovers()).toBe(false)
-  const unknown = runLocalCommand("exec >&- 2>&-; sleep 0.05; exit 4", {
-    ...options,
-    report: { ...report, code: () => undefined },
-  })
-  expect(await unknown.exit).toEqual(exited(4, ""))
-})

@@ -68,15 +68,6 @@ export interface PrewarmedRun {
 
 interface LocalRun extends Omit<RunCommandOptions, "cwd">, LocalShell {
   readonly prewarmed?: PrewarmedRun | undefined
-  readonly report?: CommandReport | undefined
-}
-
-/** Where a shell itself reports its exit code. */
-export interface CommandReport {
-  /** Asked when the output has ended; undefined when the shell still runs or was killed. */
-  readonly code: () => number | undefined
-  /** The processes of the command end with its shell. One that only claims to have ended is killed. */
-  readonly endsAll: boolean
 }
 
 export interface LocalCommand extends RunningCommand {
@@ -199,17 +190,6 @@ export function startProcess(
   }
 }
 
-/** Calls back once all output has been read. No process has it open any more. */
-function onOutputClosed({ child, output }: StartedProcess, done: () => void): void {
-  const open = new Set([output, child.stderr].filter((stream) => stream !== null && !stream.closed))
-  for (const stream of open) {
-    stream?.once("close", () => {
-      open.delete(stream)
-      if (open.size === 0) done()
-    })
-  }
-}
-
 /** Calls back once the process has exited and all its output has been read. */
 export function onClosed({ child, output }: StartedProcess, done: () => void): void {
   let isOpen = output !== null && output !== child.stdout && !output.closed
@@ -301,15 +281,6 @@ function watchExit(started: StartedProcess, options: WatchOptions, onText: (text
   onClosed(started, () => {
     if (natural !== undefined) end(natural)
   })
-  const { report } = options
-  if (report !== undefined) {
-    onOutputClosed(started, () => {
-      const code = natural === undefined && forced === undefined ? report.code() : undefined
-      if (code === undefined) return
-      if (report.endsAll && child.pid !== undefined) signalGroup(child.pid, "SIGKILL")
-      settle({ how: "exited", code })
-    })
-  }
   return { exit: exit.promise, terminated: terminated.promise }
 }
 

@@ -17,8 +17,7 @@ import { ok } from "../../base/result.ts"
 import type { Result } from "../../base/result.ts"
 import { COMMAND_VARIABLE } from "../process-tree.ts"
 import { createStateFiles } from "../shell-state-files.ts"
-import { parseShellReport, snapshotScript, statefulScript } from "../shell-state.ts"
-import type { ShellReport } from "../shell-state.ts"
+import { readStateDirectory, snapshotScript, statefulScript } from "../shell-state.ts"
 import { runLocalCommand } from "./local-command.ts"
 import type { Confinement } from "../confinement.ts"
 import type { LocalShell } from "./local-command.ts"
@@ -73,8 +72,6 @@ export interface CommandState extends Omit<LocalShell, "prefix"> {
   readonly preparedScript: (commandId: string) => string
   /** Set when the working directory no longer exists. */
   readonly note: string | undefined
-  /** The exit code that the shell reported, once its output has ended: known a little earlier than from the process. */
-  readonly reportedCode: () => number | undefined
   /** Adopts the state and the directory that the command left. Call it once, after the command has ended. */
   readonly finish: () => void
 }
@@ -167,7 +164,7 @@ export function createLocalShellState(options: LocalShellStateOptions) {
       keepChars: 1,
     })
     await running.exit
-    return readShellReport(to) === undefined ? undefined : readFile(to, MAX_STATE_BYTES)
+    return readReportedDirectory(to) === undefined ? undefined : readReport(to, MAX_STATE_BYTES)
   }
   const prepareOnce = async (): Promise<Result<undefined>> => {
     const opened = await (sandbox ??= startSandbox(hasSnapshot ? trySnapshot : undefined))
@@ -211,9 +208,8 @@ export function createLocalShellState(options: LocalShellStateOptions) {
         script: (commandId) => statefulScript({ ...stateful, variables: variablesFor(commandId) }),
         preparedScript: (commandId) =>
           statefulScript({ ...stateful, variables: variablesFor(commandId), prepareOnly: true }),
-        reportedCode: () => (options.persistent ? readShellReport(files.to)?.code : undefined),
         finish: () => {
-          const reached = options.persistent ? readShellReport(files.to)?.cwd : undefined
+          const reached = options.persistent ? readReportedDirectory(files.to) : undefined
           if (reached !== undefined) {
             files.commit()
             adoptedStates += 1
@@ -261,16 +257,16 @@ function fixedVariables(environment: Readonly<Record<string, string>>): Record<s
   )
 }
 
-function readShellReport(stateFile: string): ShellReport | undefined {
-  const report = readFile(`${stateFile}.cwd`, MAX_REPORT_BYTES)
-  return report === undefined ? undefined : parseShellReport(report)
+function readReportedDirectory(stateFile: string): string | undefined {
+  const report = readReport(`${stateFile}.cwd`, MAX_REPORT_BYTES)
+  return report === undefined ? undefined : readStateDirectory(report)
 }
 
 const MAX_REPORT_BYTES = 16 * 1024
 const MAX_STATE_BYTES = 16 * 1024 * 1024
 
 /** Reads defensively: a command may have replaced the file with a pipe, a link or a huge file. */
-function readFile(path: string, maxBytes: number): string | undefined {
+function readReport(path: string, maxBytes: number): string | undefined {
   let file: number | undefined
   try {
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)

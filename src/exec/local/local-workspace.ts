@@ -9,7 +9,7 @@ import { LiveOutput, outputOnceStarted } from "../live-output.ts"
 import type { ProgramOptions, StartedProgram } from "../programs/programs.ts"
 import type { ResultFiles, RunningCommand, RunCommandOptions, Workspace } from "../workspace.ts"
 import { runLocalCommand } from "./local-command.ts"
-import type { CommandReport, LocalCommand, LocalShell, PrewarmedRun, PrewarmedShell } from "./local-command.ts"
+import type { LocalCommand, LocalShell, PrewarmedRun, PrewarmedShell } from "./local-command.ts"
 import { createLocalFiles } from "./local-files.ts"
 import type { FileGuard } from "./local-files.ts"
 import { createLocalMachine } from "./local-machine.ts"
@@ -101,10 +101,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const begin = (
     command: string,
     run: RunCommandOptions,
-    shellOptions: LocalShell & {
-      readonly prewarmed?: PrewarmedRun | undefined
-      readonly report?: CommandReport | undefined
-    },
+    shellOptions: LocalShell & { readonly prewarmed?: PrewarmedRun | undefined },
   ): LocalCommand => {
     const local = runLocalCommand(command, { ...run, ...shellOptions })
     started.add(local)
@@ -138,7 +135,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     })
   const startWithState = async (command: string, run: RunCommandOptions): Promise<RunningCommand> => {
     if (run.signal.aborted) return runStateless(command, run)
-    const { note, finish, preparedScript, reportedCode, ...shellOptions } = state.beginCommand(command, run.cwd)
+    const { note, finish, preparedScript, ...shellOptions } = state.beginCommand(command, run.cwd)
     const runInNewShell = (): LocalCommand =>
       begin(command, run, {
         ...shellOptions,
@@ -148,11 +145,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     const suits = run.confinement === undefined && suitsPrewarmedShell(command, shellOptions.cwd)
     const prewarmedShell = suits ? await prewarmer?.take(shellOptions.cwd) : undefined
     const runInPrewarmed = (prewarmed: PrewarmedShell): RunningCommand => {
-      const first = begin(command, run, {
-        ...shellOptions,
-        prewarmed: { shell: prewarmed, script: preparedScript },
-        report: { code: reportedCode, endsAll: state.isSandboxed() },
-      })
+      const first = begin(command, run, { ...shellOptions, prewarmed: { shell: prewarmed, script: preparedScript } })
       return withFallback(prewarmed, first, runInNewShell)
     }
     const handle = prewarmedShell === undefined ? runInNewShell() : runInPrewarmed(prewarmedShell)

@@ -46,6 +46,9 @@ export function createCommandChecks({ context, root, project, findings }: Comman
   const searchPath = services.environment.get("PATH") ?? ""
   const userHome = realPath(home.userHome)
   const writable = writableDirectories(root, { config, home }).map(realPath)
+  // Resolved once: a link that a command creates later must not lead Hermes to its target.
+  const caches = packageCaches(home).map(realPath)
+  const ownDirectories = [home.path, home.root].map(realPath)
   const isHomeWritable = writable.some((directory) => userHome === directory || userHome.startsWith(`${directory}/`))
   const undone = new Set<string>()
   const reported = new Set<string>()
@@ -104,11 +107,8 @@ export function createCommandChecks({ context, root, project, findings }: Comman
   ): ProjectCheckOptions["files"] => ({
     directories: [...new Set([realPath(workspace.cwd()), ...directories])].slice(0, MAX_REMEMBERED),
     writable: {
-      directories: [
-        ...writable,
-        ...[...packageCaches(home), ...(context.options.sandboxPaths?.writable ?? [])].map(realPath),
-      ],
-      except: [home.path, home.root].map(realPath),
+      directories: [...writable, ...caches, ...(context.options.sandboxPaths?.writable ?? []).map(realPath)],
+      except: ownDirectories,
     },
     opened,
     treeLines,
