@@ -62,7 +62,7 @@ test.skipIf(missing !== undefined)(
     const other = await assembled.open()
     await runToEnd(other, "go")
     const [read = "", search = "", command = ""] = texts(assembled, 3)
-    expect(read).toContain("belongs to Hermes itself or to another conversation")
+    expect(read).toContain("belongs to Hermes itself or to other conversations")
     expect(search + command).not.toContain('a private line"')
     expect(command).toContain("No such file")
     await other.close("exit")

@@ -7,7 +7,7 @@ export function namedByGit(
   { userHome }: { readonly userHome: string },
 ): NonNullable<DispatchSession["isNamedByGit"]> {
   return async (path) => {
-    const { isNamedByGit } = await import("../../exec/sandbox/named-by-settings.ts")
+    const { isNamedByGit } = await import("../../exec/project/named-by-settings.ts")
     return isNamedByGit(path, { root: realPath(workspaceRoot), userHome })
   }
 }

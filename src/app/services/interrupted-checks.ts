@@ -19,7 +19,7 @@ export function createInterruptedChecks({ home, log, notices, path }: Interrupte
   return lazy(async () => {
     if (!hasFiles(home.file("cache", "sandbox", "running"))) return
     try {
-      const { checkInterrupted } = await import("../../exec/sandbox/interrupted-checks.ts")
+      const { checkInterrupted } = await import("../../exec/project-check/interrupted-checks.ts")
       await checkInterrupted({ hermesHome: home.path, path }, (texts) => {
         notices.add(texts)
       })

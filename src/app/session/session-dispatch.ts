@@ -44,7 +44,7 @@ export interface DispatchSource {
 
 function newRepositories({ startedMs }: Services): NonNullable<DispatchSession["newRepositories"]> {
   return async (directories) => {
-    const { isRepositoryNewerThan } = await import("../../exec/sandbox/git-repositories.ts")
+    const { isRepositoryNewerThan } = await import("../../exec/project/git-repositories.ts")
     return new Set(directories.filter((directory) => isRepositoryNewerThan(directory, startedMs)))
   }
 }

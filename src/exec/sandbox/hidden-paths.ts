@@ -7,8 +7,8 @@ import {
   HERMES_PROTECTED,
   HERMES_SECRETS,
 } from "../../config/protected-paths.ts"
-import { namesIn } from "./directory-names.ts"
-import { expandNames } from "./expand-names.ts"
+import { namesIn } from "../project/directory-names.ts"
+import { expandNames } from "../project/expand-names.ts"
 import { settingsWithLogins } from "./settings-with-logins.ts"
 import { VISIBLE_DOTFILES, VISIBLE_IN_DOTFILES, VISIBLE_IN_LIBRARY, VISIBLE_LIBRARIES } from "./visible-dotfiles.ts"
 

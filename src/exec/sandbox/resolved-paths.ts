@@ -1,7 +1,7 @@
 import { lstatSync, realpathSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 
-import { createNameLookup } from "./name-lookup.ts"
+import { createNameLookup } from "../project/name-lookup.ts"
 
 export interface ExistingPath {
   readonly path: string

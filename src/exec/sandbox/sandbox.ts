@@ -11,11 +11,11 @@ import { listeningSockets } from "./listening-sockets.ts"
 import { openBubblewrap } from "./open-bubblewrap.ts"
 import { ALLOW_NETWORK_HINT, probeSandbox, usesSandboxRuntime } from "./probe-sandbox.ts"
 import type { RenderWalls, SandboxSettings } from "./sandbox-settings.ts"
-import { findRepositories } from "./git-repositories.ts"
+import { findRepositories } from "../project/git-repositories.ts"
 import { privateCaches } from "./private-caches.ts"
 import type { PrivateCaches } from "./private-caches.ts"
-import { createNameLookup } from "./name-lookup.ts"
-import { executedFiles, isUpdatedByGit, projectDirectories, runsPrograms } from "./project-protection.ts"
+import { createNameLookup } from "../project/name-lookup.ts"
+import { executedFiles, isUpdatedByGit, projectDirectories, runsPrograms } from "../project/project-protection.ts"
 
 export type SandboxChoice =
   | { readonly kind: "off" }

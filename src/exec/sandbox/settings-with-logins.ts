@@ -3,7 +3,7 @@ import type { Stats } from "node:fs"
 import { join } from "node:path"
 
 import { readRegularText } from "../../base/regular-file.ts"
-import { expandNames } from "./expand-names.ts"
+import { expandNames } from "../project/expand-names.ts"
 
 /**
  * Settings in visible directories of the home without which their programs do not work as usual, and which rarely hold a login. They are hidden

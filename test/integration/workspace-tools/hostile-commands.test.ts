@@ -236,7 +236,7 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
     const killed = spawnSync(process.execPath, [
       "--input-type=module",
       "-e",
-      `import { recordExecutedFiles } from ${JSON.stringify(new URL("../../../src/exec/sandbox/interrupted-checks.ts", import.meta.url).href)}
+      `import { recordExecutedFiles } from ${JSON.stringify(new URL("../../../src/exec/project-check/interrupted-checks.ts", import.meta.url).href)}
        recordExecutedFiles(${JSON.stringify(path)}, ${JSON.stringify({ options, root: workdir, repositories: [workdir] })}, { startedMs: Date.now() })
        process.kill(process.pid, "SIGKILL")`,
     ])

@@ -1,7 +1,7 @@
-import { existsSync, readdirSync, statSync } from "node:fs"
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises"
+import { readdirSync } from "node:fs"
+import { mkdir, readFile, rm, rmdir, symlink, writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
-import { join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { afterEach, describe, expect, test, vi } from "vitest"
 
 import { openWorkspace } from "../../../src/app/session/session-workspace.ts"
@@ -194,12 +194,18 @@ describe.skipIf(missing !== undefined)(titleWithReason("sandbox escapes", missin
     ])
   })
 
-  const tmux = `/tmp/tmux-${process.getuid?.()}`
-  const noTmux = existsSync(tmux) ? undefined : `no tmux server of this user has run here, so ${tmux} does not exist`
-  test.skipIf(noTmux !== undefined)(titleWithReason("the user's tmux server is unreachable", noTmux), async () => {
+  test("the sockets of the user's tmux server are hidden", async () => {
     await using home = await temporaryHome()
-    await using session = await openIn(home, home.workdir)
     const folder = `/tmp/tmux-${process.getuid?.()}`
-    expect([statSync(folder).isDirectory(), await outputOf(session.workspace, `ls -A ${folder}`)]).toEqual([true, ""])
+    const socket = join(folder, basename(dirname(home.userHome)))
+    const created = await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeFile(socket, "")
+    try {
+      await using session = await openIn(home, home.workdir)
+      expect(await outputOf(session.workspace, `ls -A ${folder}`)).toBe("")
+    } finally {
+      await rm(socket)
+      if (created !== undefined) await rmdir(folder).catch(() => undefined)
+    }
   })
 })

@@ -1,7 +1,7 @@
 import { realPath } from "../../../base/real-path.ts"
 import { errorMessage } from "../../../base/system-error.ts"
 import type { StartingCall } from "../../../agent/facet.ts"
-import type { beginProjectCheck, ProjectCheck, ProjectCheckOptions } from "../../../exec/sandbox/project-check.ts"
+import type { beginProjectCheck, ProjectCheck, ProjectCheckOptions } from "../../../exec/project-check/project-check.ts"
 import type { BegunCheck, WriteObserver } from "../../services/background-checks.ts"
 import { isProtectedFile } from "../../services/protected-file.ts"
 import type { FacetContext } from "../../session/facet-context.ts"
@@ -123,9 +123,9 @@ export function createCommandChecks({ context, root, project, findings }: Comman
   }
   const load = async () => {
     const [{ beginProjectCheck }, { isNearRoot }, { executedFiles, isChangedSince }] = await Promise.all([
-      import("../../../exec/sandbox/project-check.ts"),
-      import("../../../exec/sandbox/git-repositories.ts"),
-      import("../../../exec/sandbox/project-protection.ts"),
+      import("../../../exec/project-check/project-check.ts"),
+      import("../../../exec/project/git-repositories.ts"),
+      import("../../../exec/project/project-protection.ts"),
     ])
     const { search, repositories, submodules } = await project.known()
     const known = { hermesHome: home.path, root, search, repositories, undone, reported, contents, removed, searchPath }
@@ -258,7 +258,7 @@ async function rememberOpened(
   { opened, keepsNew }: ProjectCheckOptions["files"],
 ): Promise<() => readonly string[]> {
   if (opened.length === 0) return () => []
-  const { rememberOpenedFiles } = await import("../../../exec/sandbox/opened-files.ts")
+  const { rememberOpenedFiles } = await import("../../../exec/project-check/opened-files.ts")
   const files = rememberOpenedFiles({ opened, lines, keepsAll: keepsNew === true })
   return () => files.check()
 }

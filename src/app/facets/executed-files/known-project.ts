@@ -1,6 +1,6 @@
 import { lazy } from "../../../base/lazy.ts"
-import type { ProjectIndex, ProjectSearch } from "../../../exec/sandbox/project-index.ts"
-import type { SubmoduleLookup } from "../../../exec/sandbox/submodule-paths.ts"
+import type { ProjectIndex, ProjectSearch } from "../../../exec/project/project-index.ts"
+import type { SubmoduleLookup } from "../../../exec/project/submodule-paths.ts"
 
 /** What Hermes knows about the directories of a project. */
 export interface KnownProject {
@@ -29,19 +29,19 @@ export function createKnownProject(root: string, searchPath: string): KnownProje
   /** Filled by the first search, and by the checks after commands. */
   let repositories: Set<string> | undefined
   const submoduleLookup = lazy(async () => {
-    const { createSubmoduleLookup } = await import("../../../exec/sandbox/submodule-paths.ts")
+    const { createSubmoduleLookup } = await import("../../../exec/project/submodule-paths.ts")
     return createSubmoduleLookup(searchPath)
   })
   const update = async (signal?: AbortSignal): Promise<ProjectSearch> => {
     searchedMs = Date.now()
-    const { createProjectIndex } = await import("../../../exec/sandbox/project-index.ts")
+    const { createProjectIndex } = await import("../../../exec/project/project-index.ts")
     index ??= createProjectIndex(root, undefined, openedMs)
     return await index.update(signal)
   }
   const repositoriesIn = async (search: ProjectSearch, signal?: AbortSignal): Promise<Set<string>> => {
     if (repositories !== undefined) return repositories
     const [{ findKnownRepositories }, submodules] = await Promise.all([
-      import("../../../exec/sandbox/new-repositories.ts"),
+      import("../../../exec/project-check/new-repositories.ts"),
       submoduleLookup(),
     ])
     const found = await findKnownRepositories(search, { root, submodules, signal })

@@ -1,13 +1,13 @@
 import { basename, dirname, join } from "node:path"
 import { setImmediate as nextTick } from "node:timers/promises"
 
-import { linkAbove } from "./contained-changes.ts"
+import { linkAbove } from "../project/contained-changes.ts"
 import { undo } from "./planted-files.ts"
 import type { ExecutedFilesOptions } from "./executed-files.ts"
-import { factsOf } from "./file-facts.ts"
+import { factsOf } from "../project/file-facts.ts"
 import { directoryFiles } from "./file-state.ts"
-import type { ProjectSearch } from "./project-index.ts"
-import { existingFiles, isChangedSince, isUpdatedByGit } from "./project-protection.ts"
+import type { ProjectSearch } from "../project/project-index.ts"
+import { existingFiles, isChangedSince, isUpdatedByGit } from "../project/project-protection.ts"
 import type { ChangedFile, WorkingTreeChanges } from "./working-tree-changes.ts"
 
 /** What was known of a project before a command. */
@@ -65,9 +65,9 @@ export async function checkNewFiles(
     if (clone !== undefined) return []
     if (existedBefore(path, before)) {
       const names = files.length === 0 ? path : files.filter((file) => !isOpened(file)).join(", ")
-      return [`While a command ran, ${names} changed. Check it before you use it.`]
+      return [`While a program in the sandbox ran, ${names} changed. Check it before you use it.`]
     }
-    if (keepsNew === true) return [`While a command ran, ${path} appeared. Check it before you use it.`]
+    if (keepsNew === true) return [`While a program in the sandbox ran, ${path} appeared. Check it before you use it.`]
     const link = linkAbove(path, writable)
     // What is behind a new link may be the user's.
     const appeared = link !== undefined && isChangedSince(link, before.startedMs) ? link : path

@@ -1,9 +1,9 @@
 import { basename, dirname, join } from "node:path"
 
 import { readRegularText } from "../../base/regular-file.ts"
-import { renameAside, replaceFile } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
-import { plainSettings } from "./git-repositories.ts"
+import { renameAside, replaceFile } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
+import { plainSettings } from "../project/git-repositories.ts"
 
 export function hostileRepository(config: string, keys: readonly string[], writable: Writable): string {
   const what = `A command created the git repository in ${dirname(config)} with entries or hooks with which git starts programs (${keys.join(", ")}).`

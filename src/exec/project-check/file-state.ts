@@ -6,8 +6,8 @@ import { isRecord } from "../../base/json.ts"
 import { sha256Hex } from "../../base/random-and-hash.ts"
 import { readRegularFile, readRegularText } from "../../base/regular-file.ts"
 import { errorCode } from "../../base/system-error.ts"
-import { isRenamedAside } from "./contained-changes.ts"
-import { showsNextChange } from "./time-of-change.ts"
+import { isRenamedAside } from "../project/contained-changes.ts"
+import { showsNextChange } from "../project/time-of-change.ts"
 
 /** The path of a file and its state; null for a file that does not exist. */
 export type StoredState = readonly [path: string, state: StoredFileState | null]

@@ -1,12 +1,12 @@
 import { join } from "node:path"
 
 import { realPath } from "../../base/real-path.ts"
-import { isInReach } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
+import { isInReach } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
 import { undo } from "./planted-files.ts"
-import { executedIn } from "./project-index.ts"
-import type { ProjectSearch } from "./project-index.ts"
-import { isChangedSince } from "./project-protection.ts"
+import { executedIn } from "../project/project-index.ts"
+import type { ProjectSearch } from "../project/project-index.ts"
+import { isChangedSince } from "../project/project-protection.ts"
 
 interface NewLinksOptions {
   readonly root: string
@@ -33,7 +33,7 @@ export function checkNewLinks(
     if (names.length === 0) return []
     if (keepsNew === true)
       return [
-        `While a command ran, ${link} appeared, a link to a directory with ${names.join(", ")}. Check it before you use it.`,
+        `While a program in the sandbox ran, ${link} appeared, a link to a directory with ${names.join(", ")}. Check it before you use it.`,
       ]
     return undo(link, undefined, writable) ?? []
   })

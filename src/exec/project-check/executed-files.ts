@@ -2,17 +2,17 @@ import { accessSync, constants } from "node:fs"
 import { basename, dirname, join, relative } from "node:path"
 
 import { ACCOUNT_START_UP } from "../../config/protected-paths.ts"
-import { linkAbove, openDirectoriesAbove } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
-import { expandNames } from "./expand-names.ts"
+import { linkAbove, openDirectoriesAbove } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
+import { expandNames } from "../project/expand-names.ts"
 import { changedFiles, isGitConfig, isRebase, isSame, stateOf, stored, storedState } from "./file-state.ts"
 import type { FileState, KnownContents, StoredState } from "./file-state.ts"
-import { isInBareRepository, rebaseSteps } from "./git-repositories.ts"
-import { createNameLookup } from "./name-lookup.ts"
-import type { NameLookup } from "./name-lookup.ts"
-import { groupByTop, possibleGroups } from "./names-by-top.ts"
+import { isInBareRepository, rebaseSteps } from "../project/git-repositories.ts"
+import { createNameLookup } from "../project/name-lookup.ts"
+import type { NameLookup } from "../project/name-lookup.ts"
+import { groupByTop, possibleGroups } from "../project/names-by-top.ts"
 import { judge, renameLinked, restoreLinked, undo } from "./planted-files.ts"
-import { executedFiles, isChangedSince, isUpdatedByGit, linkedDirectories } from "./project-protection.ts"
+import { executedFiles, isChangedSince, isUpdatedByGit, linkedDirectories } from "../project/project-protection.ts"
 import type { ChangedFile, WorkingTreeChanges } from "./working-tree-changes.ts"
 
 /**
@@ -230,7 +230,7 @@ function changedText(paths: readonly string[]): readonly string[] {
   const names = paths.slice(0, MAX_NAMES).join(", ")
   const [them, were] = paths.length === 1 ? ["it", "this file"] : ["them", "these files"]
   return [
-    `While a command ran, ${names}${rest} changed. Other programs execute or agents follow ${were}. If you did not change ${them} yourself, check ${them} before you go on.`,
+    `While a program in the sandbox ran, ${names}${rest} changed. Other programs execute or agents follow ${were}. If you did not change ${them} yourself, check ${them} before you go on.`,
   ]
 }
 

@@ -1,6 +1,6 @@
-import { isExecutingKey } from "./git-repositories.ts"
-import { parseGitConfig, settingKey, settingText } from "./git-config-text.ts"
-import type { GitSetting } from "./git-config-text.ts"
+import { isExecutingKey } from "../project/git-repositories.ts"
+import { parseGitConfig, settingKey, settingText } from "../project/git-config-text.ts"
+import type { GitSetting } from "../project/git-config-text.ts"
 
 /** Settings that decide which programs git starts or which servers it contacts, and that changed. */
 export interface ChangedSettings {

@@ -1,11 +1,11 @@
 import { join } from "node:path"
 
 import { errorMessage } from "../../base/system-error.ts"
-import { renameAside } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
-import { targetFactsOf } from "./file-facts.ts"
+import { renameAside } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
+import { targetFactsOf } from "../project/file-facts.ts"
 import { once } from "./notice-text.ts"
-import { isChangedSince } from "./project-protection.ts"
+import { isChangedSince } from "../project/project-protection.ts"
 
 /** In a git directory: what git reads. */
 export const READ_BY_GIT: readonly string[] = [

@@ -4,9 +4,9 @@ import { setImmediate as nextTick } from "node:timers/promises"
 import { realPath } from "../../base/real-path.ts"
 import { readRegularText } from "../../base/regular-file.ts"
 import { errorMessage } from "../../base/system-error.ts"
-import { isInReach, linkAbove } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
-import { factsOf } from "./file-facts.ts"
+import { isInReach, linkAbove } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
+import { factsOf } from "../project/file-facts.ts"
 import {
   executingKeys,
   gitConfigsOf,
@@ -16,14 +16,14 @@ import {
   isRepositoryDirectory,
   leadingToUndecodable,
   worktreesOf,
-} from "./git-repositories.ts"
+} from "../project/git-repositories.ts"
 import { hostileRepository, unreadableSettings } from "./hostile-repository.ts"
 import { once } from "./notice-text.ts"
 import { renameLinked, undo } from "./planted-files.ts"
-import type { ProjectSearch } from "./project-index.ts"
-import { isChangedSince } from "./project-protection.ts"
+import type { ProjectSearch } from "../project/project-index.ts"
+import { isChangedSince } from "../project/project-protection.ts"
 import { READ_BY_GIT, renameSpecialFiles } from "./special-files.ts"
-import type { SubmoduleLookup } from "./submodule-paths.ts"
+import type { SubmoduleLookup } from "../project/submodule-paths.ts"
 import { renameUndecodablePath } from "./undecodable-names.ts"
 
 /** With all submodules of submodules. */

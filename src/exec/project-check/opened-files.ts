@@ -3,9 +3,9 @@ import { basename, dirname, join, relative } from "node:path"
 
 import { readRegularText } from "../../base/regular-file.ts"
 import { changedSettings, isAddressKey } from "./changed-git-settings.ts"
-import { factsOf } from "./file-facts.ts"
-import { replaceFile, unusedName } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
+import { factsOf } from "../project/file-facts.ts"
+import { replaceFile, unusedName } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
 import { undo } from "./planted-files.ts"
 import { noticeText } from "./notice-text.ts"
 

@@ -4,11 +4,11 @@ import type { Stats } from "node:fs"
 import { join, resolve } from "node:path"
 
 import { errorMessage } from "../../base/system-error.ts"
-import { renameBytes } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
+import { renameBytes } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
 import { once } from "./notice-text.ts"
-import type { ProjectSearch } from "./project-index.ts"
-import { CLOCK_TICK_MS } from "./time-of-change.ts"
+import type { ProjectSearch } from "../project/project-index.ts"
+import { CLOCK_TICK_MS } from "../project/time-of-change.ts"
 
 /**
  * Names that are not valid UTF-8. Node decodes them with replacement characters and finds nothing under the result, so that neither mounts

@@ -3,14 +3,14 @@ import { basename, dirname, join } from "node:path"
 
 import { errorMessage } from "../../base/system-error.ts"
 import { changedSettings } from "./changed-git-settings.ts"
-import { renameAside, replaceFile, restoreLink, unusedName } from "./contained-changes.ts"
-import type { Writable } from "./contained-changes.ts"
-import { factsOf } from "./file-facts.ts"
+import { renameAside, replaceFile, restoreLink, unusedName } from "../project/contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
+import { factsOf } from "../project/file-facts.ts"
 import type { FileState } from "./file-state.ts"
 import { isGitConfig, isRebase } from "./file-state.ts"
-import { executingKeys, executingSteps, hasHooks } from "./git-repositories.ts"
+import { executingKeys, executingSteps, hasHooks } from "../project/git-repositories.ts"
 import { hostileRepository } from "./hostile-repository.ts"
-import { isInstruction } from "./project-protection.ts"
+import { isInstruction } from "../project/project-protection.ts"
 
 /** Restores a file that was changed through another of its names. What was written is kept beside it. */
 export function restoreLinked(
@@ -26,7 +26,7 @@ export function restoreLinked(
   const aside = unusedName(`${path}.from-sandbox`)
   if (!replaceFile(aside, now.linked.bytes, { mode: 0o600, writable })) return undefined
   replaceFile(path, linked.bytes, { mode: linked.mode, writable })
-  return `While a command ran, ${path}, which other programs execute or obey, was changed through another name of the same file. Hermes restored it and kept the new text as ${basename(aside)}.`
+  return `While a program in the sandbox ran, ${path}, which other programs execute or obey, was changed through another name of the same file. Hermes restored it and kept the new text as ${basename(aside)}.`
 }
 
 const MAX_ENTRIES = 500
@@ -76,9 +76,9 @@ export function undo(path: string, before: FileState | undefined, writable: Writ
     if (aside === undefined) return undefined
     if (before?.target !== undefined) restoreLink(path, before.target, writable)
   } catch (error) {
-    return `While a command ran, ${path} appeared, ${effectOf(path)}, and Hermes could not rename it: ${errorMessage(error)}. Check it.`
+    return `While a program in the sandbox ran, ${path} appeared, ${effectOf(path)}, and Hermes could not rename it: ${errorMessage(error)}. Check it.`
   }
-  return `While a command ran, ${path} appeared, ${effectOf(path)}. Hermes renamed it to ${aside}; rename it back if you want it.`
+  return `While a program in the sandbox ran, ${path} appeared, ${effectOf(path)}. Hermes renamed it to ${aside}; rename it back if you want it.`
 }
 
 export function effectOf(path: string): string {
@@ -109,7 +109,7 @@ export function judge(
     return undo(path, undefined, writable)
   if (!isGitConfig(path)) {
     return before === undefined || before.target !== undefined
-      ? `While a command ran, ${path} appeared, which other programs execute or obey. Check it before you use it.`
+      ? `While a program in the sandbox ran, ${path} appeared, which other programs execute or obey. Check it before you use it.`
       : undefined
   }
   if (before?.config === undefined) {
@@ -125,9 +125,9 @@ export function judge(
   try {
     replaceFile(path, changed.restored, { writable })
   } catch (error) {
-    return `While a command ran, ${path} changed, and Hermes could not restore it: ${errorMessage(error)}. Check it before you use git there.`
+    return `While a program in the sandbox ran, ${path} changed, and Hermes could not restore it: ${errorMessage(error)}. Check it before you use git there.`
   }
-  return `While a command ran, ${path} got ${changed.areAddresses ? OTHER_ADDRESSES : OTHER_PROGRAMS} (${changed.keys.join(", ")}). Hermes restored them; if you changed them yourself, set them again.`
+  return `While a program in the sandbox ran, ${path} got ${changed.areAddresses ? OTHER_ADDRESSES : OTHER_PROGRAMS} (${changed.keys.join(", ")}). Hermes restored them; if you changed them yourself, set them again.`
 }
 
 const OTHER_ADDRESSES = "other addresses to which git pushes or from which it fetches"
@@ -147,5 +147,5 @@ function judgeRebase(
   if (added.length === 0) return undefined
   const lines = text.split("\n").map((line) => (added.includes(line.replace(/\r$/u, "")) ? `# ${line}` : line))
   replaceFile(path, lines.join("\n"), { writable })
-  return `While a command ran, the rebase in ${dirname(path)} got steps that run commands (${added.join("; ")}). Hermes turned them into comments; check them before you continue the rebase.`
+  return `While a program in the sandbox ran, the rebase in ${dirname(path)} got steps that run commands (${added.join("; ")}). Hermes turned them into comments; check them before you continue the rebase.`
 }

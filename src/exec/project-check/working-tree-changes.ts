@@ -1,9 +1,9 @@
 import { relative } from "node:path"
 
-import type { Writable } from "./contained-changes.ts"
+import type { Writable } from "../project/contained-changes.ts"
 import { effectOf, undo } from "./planted-files.ts"
 import { stateOf } from "./file-state.ts"
-import { originsOf, withUnixBreaks } from "./tracked-files.ts"
+import { originsOf, withUnixBreaks } from "../project/tracked-files.ts"
 
 /**
  * Protected files that changed while a command let git update the working tree. Git may write them; a process that runs at the same time, or a
