@@ -302,9 +302,7 @@ function executedByOthers(request: PolicyRequest): string | undefined {
       const question = writeQuestion(path, directories) ?? writeQuestion(path, realDirectories)
       if (question !== undefined) return question
     }
-  return request.isNamedByGit === true
-    ? "it changes a file that git executes or obeys, because settings of git or a hook name it"
-    : undefined
+  return request.isNamedByGit === true ? "it changes a file that git executes or obeys" : undefined
 }
 
 function matchedCall(request: PolicyRequest): MatchedCall {

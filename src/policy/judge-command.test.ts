@@ -364,3 +364,10 @@ test("a patch that another program prints is judged by the files that it names",
   for (const line of ["cat p.diff | git apply", "cat p.diff | patch -p1", "git apply - < p.diff"])
     expect(keys(await judged(line, files))).toEqual(["write a file that other programs execute"])
 })
+
+test.each(["QUJDRA".repeat(16_000), "A=".repeat(40_000), "/a".repeat(40_000), `A=${"/".repeat(80_000)}`])(
+  "a word of 80 KB does not stop Hermes, case %#",
+  async (word) => {
+    expect((await judged(`echo '${word}'`, {})).verdict.level).toBe("ok")
+  },
+)

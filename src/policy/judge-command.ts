@@ -115,7 +115,7 @@ export async function judgeCommand(
 /** The list of files that git tracks, for a line in which a variable names a program of the project. */
 function indexFiles(understood: UnderstoodCommand, facts: CommandFacts): readonly string[] {
   const isNeeded =
-    understood.after.variables.size > 0 || understood.commands.some(({ wholeText }) => PATH_VALUE.test(wholeText))
+    understood.after.variables.size > 0 || understood.commands.some(({ wholeText }) => assignsPath(wholeText))
   if (!isNeeded) return []
   const calls = understood.commands.flatMap((command) =>
     command.source === "remote" ? [] : invocations(command, understood, facts),
@@ -123,8 +123,13 @@ function indexFiles(understood: UnderstoodCommand, facts: CommandFacts): readonl
   return calls.some(namesProjectProgram) ? [gitIndexPath(facts)] : []
 }
 
-/** An assignment of a path, as far as it can be seen at a glance. */
-const PATH_VALUE = /[A-Z]\w*\S{0,12}=\S*\//u
+/** An assignment of a path, as far as it can be seen at a glance. A pattern for this takes seconds for a word of 10 KB. */
+function assignsPath(text: string): boolean {
+  return text.split(/\s/u).some((word) => {
+    const equals = word.indexOf("=")
+    return equals > 0 && word.includes("/", equals) && /[A-Z]/u.test(word.slice(0, equals))
+  })
+}
 
 /** Judges a line again with the names in the lists that it reads. What it does without them stays part of the verdict. */
 async function withListedNames(

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs"
 import { delimiter, join } from "node:path"
 
 import { expect, test } from "vitest"
@@ -180,6 +180,26 @@ walled(title("git push -u keeps the upstream, also in a repository with hooks"),
   const asked = await runToEnd(session, "Push to ./remote.git.", answering(session, "once"))
   expect(questions(asked)).toEqual(["git settings"])
   expect(git(workdir, "config", "branch.main.remote")).toBe("./remote.git")
+})
+
+test("file tools ask before they write what git obeys in a git directory of another name", async () => {
+  const writes = ["fixtures/r.git/config", "fixtures/r.git/hooks/post-receive", "moved/config", "fixtures/notes.md"]
+  await using assembled = await assembleApp(
+    [...writes.map((path) => callsTool("write_file", { path, content: "[core]\n" })), says("Done.")],
+    { config: "terminal: {sandbox: off}\n" },
+  )
+  const { workdir } = assembled.home
+  mkdirSync(join(workdir, "fixtures/r.git"), { recursive: true })
+  git(join(workdir, "fixtures/r.git"), "init", "--bare")
+  mkdirSync(join(workdir, "nested"))
+  createRepository(join(workdir, "nested"), {})
+  renameSync(join(workdir, "nested/.git"), join(workdir, "moved"))
+  writeFileSync(join(workdir, "nested/.git"), "gitdir: ../moved\n")
+  const session = await assembled.open()
+  const record = await runToEnd(session, "go", answering(session, "deny"))
+  expect(questions(record)).toEqual(["executed file", "executed file", "executed file"])
+  expect(existsSync(join(workdir, "fixtures/notes.md"))).toBe(true)
+  await session.close("exit")
 })
 
 test("file tools ask before they write what settings of git name, in the repository or of the user", async () => {

@@ -1,4 +1,4 @@
-import { isExecutingKey } from "../project/git-repositories.ts"
+import { isExecutingKey, UNREADABLE_SETTING } from "../project/git-repositories.ts"
 import { parseGitConfig, settingKey, settingText } from "../project/git-config-text.ts"
 import type { GitSetting } from "../project/git-config-text.ts"
 
@@ -28,7 +28,7 @@ export function changedSettings(
   if (before === now) return undefined
   const earlier = parseGitConfig(before) ?? []
   const later = parseGitConfig(now)
-  if (later === undefined) return { keys: ["a line that git cannot read"], areAddresses: false, restored: before }
+  if (later === undefined) return { keys: [UNREADABLE_SETTING], areAddresses: false, restored: before }
   const [known, found] = [guarded(earlier), guarded(later)]
   const remotes = new Set(earlier.flatMap(({ section, subsection }) => (section === "remote" ? [subsection] : [])))
   const isKnownRemote = ({ value }: GitSetting): boolean => value === "." || remotes.has(value)

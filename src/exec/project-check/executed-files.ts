@@ -7,7 +7,7 @@ import type { Writable } from "../project/contained-changes.ts"
 import { expandNames } from "../project/expand-names.ts"
 import { changedFiles, isGitConfig, isRebase, isSame, stateOf, stored, storedState } from "./file-state.ts"
 import type { FileState, KnownContents, StoredState } from "./file-state.ts"
-import { isInBareRepository, rebaseSteps } from "../project/git-repositories.ts"
+import { isInBareRepository, isOfNewWorktree, rebaseSteps } from "../project/git-repositories.ts"
 import { createNameLookup } from "../project/name-lookup.ts"
 import type { NameLookup } from "../project/name-lookup.ts"
 import { groupByTop, possibleGroups } from "../project/names-by-top.ts"
@@ -49,6 +49,8 @@ export interface ExecutedFilesOptions {
   readonly keepsNew?: true | undefined
   /** Set when commands can write the user's home. What the user made writable inside it is not checked. */
   readonly home?: { readonly path: string; readonly writable: readonly string[] } | undefined
+  /** Where the user's own settings of git are, which may name files of the project. */
+  readonly gitHome?: string | undefined
 }
 
 /**
@@ -71,7 +73,7 @@ export function restoreExecutedFiles(
 }
 
 function comparedWith(
-  { directories, writable, opened, treeLines, gitLines = [], keepsNew, home: userHome }: ExecutedFilesOptions,
+  { directories, writable, opened, treeLines, gitLines = [], keepsNew, home: userHome, gitHome }: ExecutedFilesOptions,
   { previous, stored: before, startedMs, contents }: StateBefore,
 ): ExecutedFiles {
   /** Those of the opened files that a file tool has written since. */
@@ -79,9 +81,11 @@ function comparedWith(
   const isOpened = (path: string): boolean =>
     !written.has(path) && opened.some((root) => path === root || path.startsWith(`${root}/`))
   const inProject = (mayExist: NameLookup, inside = directories): readonly string[] =>
-    [...executedFiles(inside, mayExist), ...linkedDirectories(inside, mayExist), ...inside.flatMap(rebaseSteps)].filter(
-      (path) => !isOpened(path),
-    )
+    [
+      ...executedFiles(inside, mayExist, { userHome: gitHome }),
+      ...linkedDirectories(inside, mayExist),
+      ...inside.flatMap(rebaseSteps),
+    ].filter((path) => !isOpened(path))
   const stateNow = (path: string, open?: (path: string) => void): FileState | undefined =>
     stateOf(path, { open, known: contents, lists: !home.has(path) })
   const acceptPrevious = (lookup: NameLookup): void => {
@@ -159,6 +163,7 @@ function comparedWith(
         }
         if (basename(path) === ".git" && before === undefined && known.has(join(path, "config")))
           return undo(path, before, writable) ?? []
+        if (before === undefined && isOfNewWorktree(path)) return []
         const isUndone =
           home.has(path) || basename(path) === "commondir" || (keepsNew === undefined && isUndoneWhenNew(path))
         const texts = react(path, before, { now, isUndone, writable, gitLines })

@@ -94,7 +94,11 @@ export function stateOf(path: string, options: StateOptions = {}): FileState | u
       return { identity: String(facts.ino), ...(files === undefined ? {} : { files }) }
     }
     const identity = identityOf(facts)
-    if (facts.isSymbolicLink()) return { identity, target: readlinkSync(path) }
+    if (facts.isSymbolicLink()) {
+      const target = readlinkSync(path)
+      // Git reads through the link, so that a change of its target counts.
+      return isGitConfig(path) ? { identity, target, config: readRegularText(path) ?? "" } : { identity, target }
+    }
     if (!facts.isFile()) return { identity }
     const content = contentOf(path, facts, known)
     return {
@@ -201,7 +205,7 @@ function isIgnored(name: string): boolean {
 export function isSame(before: FileState | undefined, now: FileState): boolean {
   if (before === undefined) return false
   if (before.content !== undefined && now.content !== undefined) return before.content.equals(now.content)
-  return before.identity === now.identity && changedFiles(before, now).length === 0
+  return before.identity === now.identity && before.config === now.config && changedFiles(before, now).length === 0
 }
 
 /** The files of a directory that are new, gone or changed. */

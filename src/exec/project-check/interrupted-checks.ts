@@ -5,6 +5,7 @@ import { isRecord, parseJson } from "../../base/json.ts"
 import { randomHex } from "../../base/random-and-hash.ts"
 import { rememberExecutedFiles, restoreExecutedFiles } from "./executed-files.ts"
 import type { ExecutedFiles, ExecutedFilesOptions } from "./executed-files.ts"
+import { storedState } from "./file-state.ts"
 import { checkNewLinks } from "./new-links.ts"
 import { checkNewRepositories } from "./new-repositories.ts"
 import { checkNewFiles } from "./new-project-files.ts"
@@ -20,9 +21,13 @@ interface StoredCheck {
   /** The directory in which new repositories are looked for, and those that were known. */
   readonly root: string
   readonly repositories: readonly string[]
+  /** Those of them that were not there before the session. */
+  readonly created: readonly string[]
 }
 
 export interface RecordedFiles extends ExecutedFiles {
+  /** The files whose state was remembered, whether they existed or not. */
+  readonly remembered: ReadonlySet<string>
   /** Deletes the record. Call it after the checks. */
   finished(): void
 }
@@ -30,25 +35,28 @@ export interface RecordedFiles extends ExecutedFiles {
 /** Remembers the state before a command, in memory and in the Hermes home, which commands in the sandbox cannot see. */
 export function recordExecutedFiles(
   hermesHome: string,
-  { options, root, repositories }: StoredCheck,
+  { options, root, repositories, created }: StoredCheck,
   before: Parameters<typeof rememberExecutedFiles>[1],
 ): RecordedFiles {
   const files = rememberExecutedFiles(options, before)
   const directory = recordsIn(hermesHome)
   const path = recordPath(directory)
+  const state = files.state()
   const record = {
     started: performance.timeOrigin,
     commandStarted: before.startedMs,
     root,
     repositories,
+    created,
     options,
-    state: files.state(),
+    state,
   }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   // Not synced: what a killed process wrote is still there.
   writeFileSync(path, JSON.stringify(record), { mode: 0o600 })
   return {
     ...files,
+    remembered: new Set(state.map(([path]) => path)),
     finished: () => {
       rmSync(path, { force: true })
     },
@@ -137,7 +145,7 @@ function isRunning(pid: number, started: unknown): boolean {
 /** A record is written by Hermes alone; one that was cut by a full disk is left out. */
 async function checkRecord(record: unknown, path: string): Promise<readonly string[]> {
   if (!isRecord(record) || !Array.isArray(record["state"]) || typeof record["root"] !== "string") return []
-  const { directories, writable, opened, treeLines, gitLines, keepsNew, home } = isRecord(record["options"])
+  const { directories, writable, opened, treeLines, gitLines, keepsNew, home, gitHome } = isRecord(record["options"])
     ? record["options"]
     : {}
   const { root, commandStarted: startedMs } = record
@@ -159,6 +167,7 @@ async function checkRecord(record: unknown, path: string): Promise<readonly stri
     {
       ...watched,
       home: userHome === undefined ? undefined : { path: userHome, writable: inHome },
+      gitHome: typeof gitHome === "string" ? gitHome : undefined,
     },
     { state: record["state"], startedMs },
   )
@@ -187,6 +196,9 @@ async function checkRecord(record: unknown, path: string): Promise<readonly stri
       {
         root,
         known: new Set(repositories),
+        created: new Set(strings(record["created"])),
+        remembered: new Set(record["state"].flatMap(storedState).map(([file]) => file)),
+        opened: watched.opened,
         writable: inReach,
         startedMs,
         wasComplete: search.isComplete,

@@ -2,8 +2,9 @@ import { basename, dirname, join, resolve } from "node:path"
 import { setImmediate as nextTick } from "node:timers/promises"
 
 import { realPath } from "../../base/real-path.ts"
-import { readRegularText } from "../../base/regular-file.ts"
 import { errorMessage } from "../../base/system-error.ts"
+import { checkChangedRepository } from "./changed-repositories.ts"
+import type { ChangedRepositoryOptions } from "./changed-repositories.ts"
 import { isInReach, linkAbove } from "../project/contained-changes.ts"
 import type { Writable } from "../project/contained-changes.ts"
 import { factsOf } from "../project/file-facts.ts"
@@ -22,6 +23,7 @@ import { once } from "./notice-text.ts"
 import { renameLinked, undo } from "./planted-files.ts"
 import type { ProjectSearch } from "../project/project-index.ts"
 import { isChangedSince } from "../project/project-protection.ts"
+import { isUnreadable, settingsIn } from "./repository-settings.ts"
 import { READ_BY_GIT, renameSpecialFiles } from "./special-files.ts"
 import type { SubmoduleLookup } from "../project/submodule-paths.ts"
 import { renameUndecodablePath } from "./undecodable-names.ts"
@@ -30,18 +32,14 @@ import { renameUndecodablePath } from "./undecodable-names.ts"
 const MAX_REPOSITORIES = 20_000
 const REPOSITORIES_AT_ONCE = 50
 
-export interface KnownRepositories {
-  readonly root: string
+export interface KnownRepositories extends ChangedRepositoryOptions {
   /** Grows by the ones that are found. */
   readonly known: Set<string>
-  readonly writable: Writable
-  /** When the command started, in milliseconds since 1970. */
-  readonly startedMs: number
+  /** Grows, too. */
+  readonly created: Set<string>
   /** False where earlier searches were not complete: a repository that nothing changed since the command started is none of the command's. */
   readonly wasComplete: boolean
   readonly submodules: SubmoduleLookup
-  /** What the user is notified of only once. Grows. */
-  readonly reported: Set<string>
 }
 
 /** The repositories that a search found, and their submodules. */
@@ -76,8 +74,8 @@ function addPaths(directories: Set<string>, paths: readonly string[], tree: stri
 }
 
 /**
- * Checks repositories that are not known yet and whose configuration starts programs or that have hooks: those that a search found, and the
- * submodules that their indexes list, however deep. Adds what it finds to `known`.
+ * Checks repositories whose configuration starts programs or that have hooks: those that a search found, and the submodules that their
+ * indexes list, however deep. Adds what it finds to `known`. Of known ones it checks what changed and was not remembered.
  */
 export async function checkNewRepositories(
   options: KnownRepositories,
@@ -96,7 +94,7 @@ export async function checkNewRepositories(
       if (!known.has(directory)) {
         known.add(directory)
         texts.push(...checkUnknown(directory, options))
-      }
+      } else texts.push(...checkChangedRepository(directory, options))
       texts.push(...renameSpecialFiles(gitDirectoryOf(directory), ["index"], options))
       texts.push(...(await addSubmodules(directory, directories, options)))
     } catch (error) {
@@ -112,7 +110,7 @@ export async function checkNewRepositories(
 }
 
 function checkUnknown(directory: string, options: KnownRepositories): readonly string[] {
-  const { known, wasComplete, startedMs, writable } = options
+  const { known, created, wasComplete, startedMs, writable } = options
   const link = linkAbove(join(directory, ".git"), writable)
   // What is behind a new link may be the user's.
   if (link !== undefined && isChangedSince(link, startedMs)) {
@@ -124,6 +122,7 @@ function checkUnknown(directory: string, options: KnownRepositories): readonly s
   if (leading !== undefined && isChangedSince(leading, startedMs))
     return [undo(leading, undefined, writable) ?? []].flat()
   if (!wasComplete && !isRepositoryChanged(directory, startedMs)) return []
+  created.add(directory)
   // First of all: `commondir` says where the settings are.
   const special = [
     ...renameSpecialFiles(directory, [".git"], options),
@@ -136,17 +135,6 @@ function startsPrograms(directory: string): boolean {
   return gitConfigsOf(directory).some(
     (config) => hasHooks(config) || isUnreadable(config) || executingKeys(settingsIn(config) ?? "").length > 0,
   )
-}
-
-/** Larger ones take too long to check. */
-const MAX_SETTINGS_BYTES = 1_000_000
-
-function settingsIn(config: string): string | undefined {
-  return readRegularText(config, { maxBytes: MAX_SETTINGS_BYTES })
-}
-
-function isUnreadable(config: string): boolean {
-  return factsOf(config) !== undefined && settingsIn(config) === undefined
 }
 
 /** Adds what the indexes of a repository list: its own, and those of its other working trees, which have paths of their own. */

@@ -19,6 +19,8 @@ export interface ProjectCheckOptions {
   readonly search: ProjectSearch | Promise<ProjectSearch>
   /** Known repositories. Grows by the ones that are found. */
   readonly repositories: Set<string>
+  /** Those of them that were not there before the session. Grows, too. */
+  readonly created: Set<string>
   /** What checks of this session have undone. Grows. */
   readonly undone: Set<string>
   readonly searchAgain: () => Promise<ProjectSearch>
@@ -34,8 +36,17 @@ export interface ProjectCheckOptions {
   readonly searchPath: string
   /** Whether no other command or program of Hermes ran in the project at the same time. */
   readonly isAlone: () => boolean
-  /** The check before, and when its search began, in milliseconds since 1970: set while background processes run. */
-  readonly previous?: { readonly check: ProjectCheck; readonly searchedMs: number } | undefined
+  /** The check before: set while background processes run. */
+  readonly previous?: PreviousCheck | undefined
+}
+
+/** The times are in milliseconds since 1970. */
+interface PreviousCheck {
+  readonly check: ProjectCheck
+  /** When the last search began. */
+  readonly searchedMs: number
+  /** When the last search began after which the repositories were checked. */
+  readonly checkedMs: number
 }
 
 /** What commands leave behind in a project: begins before they run. The texts are for the user. */
@@ -59,6 +70,7 @@ export function beginProjectCheck({
   root,
   search,
   repositories,
+  created,
   undone,
   searchAgain,
   submodules,
@@ -75,7 +87,7 @@ export function beginProjectCheck({
   const deep = [...repositories].filter((directory) => !isNearRoot(directory, root))
   const files = recordExecutedFiles(
     hermesHome,
-    { options, root, repositories: [...repositories] },
+    { options, root, repositories: [...repositories], created: [...created] },
     { previous: previous?.check.executedFiles, startedMs, contents },
   )
   const tree = createWorkingTreeChanges(
@@ -96,7 +108,18 @@ export function beginProjectCheck({
         reported,
       })
       const { isComplete: wasComplete } = before
-      const known = { root, known: repositories, writable, startedMs, wasComplete, submodules, reported }
+      const known = {
+        root,
+        known: repositories,
+        created,
+        remembered: files.remembered,
+        opened: options.opened,
+        writable,
+        startedMs: previous?.checkedMs ?? startedMs,
+        wasComplete,
+        submodules,
+        reported,
+      }
       return noticeTexts([
         ...(wasComplete && !now.isComplete ? [TOO_MANY_DIRECTORIES] : []),
         ...renamed,

@@ -15,7 +15,7 @@ import { isClosedSince, openDirectory } from "./closed-directories.ts"
 export interface Writable {
   /** With links resolved. */
   readonly directories: readonly string[]
-  /** In them, what commands cannot see: the Hermes home. */
+  /** In them, what commands cannot see: the Hermes home. A directory inside it that is one of `directories` is an exception from this. */
   readonly except: readonly string[]
 }
 
@@ -148,8 +148,9 @@ function isWithin(path: string, directory: string): boolean {
 function realParent(path: string, writable: Writable): string | undefined {
   try {
     const real = realpathSync.native(dirname(path))
-    const isIn = (directory: string): boolean => isWithin(real, directory)
-    return writable.directories.some(isIn) && !writable.except.some(isIn) ? real : undefined
+    const depthIn = (directories: readonly string[]): number =>
+      Math.max(0, ...directories.filter((directory) => isWithin(real, directory)).map(({ length }) => length))
+    return depthIn(writable.directories) > depthIn(writable.except) ? real : undefined
   } catch {
     // It does not exist any more.
     return undefined

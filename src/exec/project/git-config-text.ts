@@ -28,7 +28,7 @@ export function parseGitConfig(text: string): readonly GitSetting[] | undefined 
       continue
     }
     if (text[at] === "[") {
-      const header = matchAt(/\[([a-z0-9.-]+)(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iuy, text, at)
+      const header = matchAt(/\[([a-z0-9.-]+)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/iuy, text, at)
       if (header === undefined) return undefined
       section = sectionOf(header[1] ?? "", header[2])
       at += header[0].length

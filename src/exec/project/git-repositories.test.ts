@@ -4,7 +4,7 @@ import { dirname, join } from "node:path"
 import { expect, test } from "vitest"
 
 import { temporaryHome } from "../../../test/support/temporary-home.ts"
-import { executedByGit, executingKeys, findRepositories, gitConfigsOf } from "./git-repositories.ts"
+import { executedByGit, executingKeys, findRepositories, gitConfigsOf, UNREADABLE_SETTING } from "./git-repositories.ts"
 
 test.each([
   ["[core]\n\tfsmonitor = evil", ["core.fsmonitor"]],
@@ -67,7 +67,9 @@ test("repositories are found, also bare ones, and the git directories inside the
       ".git/worktrees/tree/commondir",
     ]),
   )
-  expect(relative(executedByGit(join(root, "sub")))).toEqual(["sub/.git"])
+  expect(relative(executedByGit(join(root, "sub")))).toEqual(
+    expect.arrayContaining(["sub/.git", ".git/modules/group/sub/config", ".git/modules/group/sub/hooks"]),
+  )
   expect(
     relative(["sub", "bare.git", "packages/nested"].flatMap((name) => gitConfigsOf(join(root, name)).slice(0, 1))),
   ).toEqual([".git/modules/group/sub/config", "bare.git/config", "packages/nested/.git/config"])
@@ -101,9 +103,14 @@ test.each([
   "[core]\na = b\\\n[x]\nfsmonitor = e\n",
   "[core]\nfsmonitor = e\u2028\n",
   "[core]\nfsmonitor = e\rf\n",
+  '[a\r"x"] [core] fsmonitor = e\n',
   `${"# comment\n".repeat(200_000)}[core]\nfsmonitor = e\n`,
 ])("programs are found however the settings are written, case %#", (text) => {
   expect(executingKeys(text)).toContain("core.fsmonitor")
+})
+
+test("settings that cannot be read may start programs", () => {
+  expect(executingKeys("[a]\nb c\n[core] [x] y\n")).toEqual([UNREADABLE_SETTING])
 })
 
 test("paths in git files are read as git reads them", async () => {
@@ -112,6 +119,9 @@ test("paths in git files are read as git reads them", async () => {
   for (const name of ["two/.git", "both/HEAD", "both/objects/x", "both/.git/x", "common/.git/commondir"])
     await mkdir(dirname(at(name)), { recursive: true })
   await writeFile(at("two/.git"), "gitdir: ../a\nb\r\n\n")
+  await mkdir(at("nul"))
+  await writeFile(at("nul/.git"), "gitdir: ../a\0junk\n")
+  expect(gitConfigsOf(at("nul"))[0]).toBe(at("a/config"))
   await writeFile(at("both/HEAD"), "")
   await writeFile(at("common/.git/commondir"), " c \n")
   expect(gitConfigsOf(at("two"))[0]).toBe(at("a\nb/config"))

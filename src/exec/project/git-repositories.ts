@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync } from "node:fs"
-import { dirname, join, resolve } from "node:path"
+import { basename, dirname, join, resolve } from "node:path"
 
 import { realPath } from "../../base/real-path.ts"
 import { readRegularText } from "../../base/regular-file.ts"
@@ -33,16 +33,26 @@ export function executedByGit(directory: string): readonly string[] {
   const path = join(directory, ".git")
   const facts = factsOf(path)
   const bare = isGitDirectory(directory) ? executedIn(directory) : []
+  if (facts === undefined) return bare
+  const elsewhere = otherGitDirectories(directory).flatMap((one) => EXECUTED.map((name) => join(one, name)))
   // The file of a worktree or submodule names the git directory.
-  if (facts === undefined || !facts.isDirectory()) return facts === undefined ? bare : [path, ...bare]
+  if (!facts.isDirectory()) return [path, ...elsewhere, ...bare]
   const inWorktrees = subdirectories(join(path, "worktrees"))
   return [
     ...executedIn(path),
     ...inWorktrees.flatMap((worktree) =>
       ["config.worktree", "commondir", "gitdir"].map((name) => join(worktree, name)),
     ),
+    ...elsewhere,
     ...bare,
   ]
+}
+
+/** The directories that git uses besides `.git`: the one that a `.git` file names, and the one that `commondir` names. */
+function otherGitDirectories(directory: string): readonly string[] {
+  const own = gitDirectoryOf(directory)
+  const others = [own, commonDirectoryOf(own)].filter((path) => path !== join(directory, ".git") && path !== directory)
+  return [...new Set(others)]
 }
 
 /** In a git directory and in those of the submodules. */
@@ -53,7 +63,7 @@ function executedIn(gitDirectory: string): readonly string[] {
 }
 
 /** Whether git takes the directory itself for a git directory, such as that of a bare repository. */
-function isGitDirectory(directory: string): boolean {
+export function isGitDirectory(directory: string): boolean {
   const has = (name: string): boolean => factsOf(join(directory, name)) !== undefined
   return has("HEAD") && (has("objects") || has("commondir"))
 }
@@ -155,15 +165,36 @@ export function gitConfigsOf(directory: string): readonly string[] {
   return [...new Set(own.flatMap(configsIn))]
 }
 
-function configsIn(gitDirectory: string): readonly string[] {
+/** The directory with the settings and hooks of a git directory. */
+function commonDirectoryOf(gitDirectory: string): string {
   const named = withoutLineEnd(readRegularText(join(gitDirectory, "commondir")) ?? "")
-  const common = named === "" ? gitDirectory : resolve(gitDirectory, named)
-  return [join(common, "config"), join(gitDirectory, "config"), join(gitDirectory, "config.worktree")]
+  return named === "" ? gitDirectory : resolve(gitDirectory, named)
 }
 
-/** As git reads a path in a file: it may contain line breaks and end with spaces. */
+/**
+ * Whether a file is one that `git worktree add` writes: a `commondir` that names the git directory around it, or a `gitdir` that names a
+ * working tree whose `.git` file leads back.
+ */
+export function isOfNewWorktree(path: string): boolean {
+  const parent = dirname(path)
+  if (basename(dirname(parent)) !== "worktrees") return false
+  if (basename(path) === "commondir") return commonDirectoryOf(parent) === dirname(dirname(parent))
+  if (basename(path) !== "gitdir") return false
+  const tree = dirname(resolve(parent, withoutLineEnd(readRegularText(path) ?? "")))
+  return realPath(gitDirectoryOf(tree)) === realPath(parent)
+}
+
+function configsIn(gitDirectory: string): readonly string[] {
+  return [
+    join(commonDirectoryOf(gitDirectory), "config"),
+    join(gitDirectory, "config"),
+    join(gitDirectory, "config.worktree"),
+  ]
+}
+
+/** As git reads a path in a file: it may contain line breaks and end with spaces, and ends at a NUL. */
 function withoutLineEnd(text: string): string {
-  return text.replace(/[\r\n]+$/u, "")
+  return text.replace(/[\r\n]+$/u, "").split("\0", 1)[0] ?? ""
 }
 
 /**
@@ -188,10 +219,17 @@ export function gitDirectoryOf(directory: string): string {
   return resolve(directory, withoutLineEnd(named))
 }
 
-/** Returns the keys of a git configuration that name a program, a file with more configuration, or a transport that starts a program. */
+/**
+ * Returns the keys of a git configuration that name a program, a file with more configuration, or a transport that starts a program. What
+ * cannot be read may be any of them.
+ */
 export function executingKeys(config: string): readonly string[] {
-  return executingSettings(config).map(({ key }) => key)
+  const keys = executingSettings(config).map(({ key }) => key)
+  return parseGitConfig(config) === undefined ? [...keys, UNREADABLE_SETTING] : keys
 }
+
+/** Stands for a line that git refuses, or reads in another way than Hermes. */
+export const UNREADABLE_SETTING = "a line that Hermes cannot read"
 
 interface ExecutingSetting {
   readonly key: string

@@ -4,8 +4,8 @@ import { readRegularText } from "../../base/regular-file.ts"
 import { AGENT_INSTRUCTIONS, EXECUTED_IN_WORKSPACE, TOOL_SETTINGS } from "../../config/protected-paths.ts"
 import { calledByHooks } from "./called-by-hooks.ts"
 import { factsOf, targetFactsOf } from "./file-facts.ts"
-import { executedByGit, executingKeys, hasHooks } from "./git-repositories.ts"
-import { namedBySettings } from "./named-by-settings.ts"
+import { executedByGit, executingKeys, gitConfigsOf, hasHooks } from "./git-repositories.ts"
+import { namedBySettings, namedByUser } from "./named-by-settings.ts"
 import { createNameLookup } from "./name-lookup.ts"
 import type { NameLookup } from "./name-lookup.ts"
 import { groupByTop, possibleGroups } from "./names-by-top.ts"
@@ -44,17 +44,21 @@ export function isUpdatedByGit(path: string): boolean {
 
 /**
  * Returns the files and directories in the given directories that other programs execute or obey, or that agents follow. Some of them may not exist.
- * With `withHookFiles`, the existing scripts that hooks start are among them; git may change those when it updates the working tree.
+ * With `withHookFiles`, the existing scripts that hooks start are among them; git may change those when it updates the working tree. With
+ * `userHome`, those that the user's own settings of git name are too.
  */
 export function executedFiles(
   directories: readonly string[],
   mayExist: NameLookup = createNameLookup(),
-  { withHookFiles = false }: { readonly withHookFiles?: boolean } = {},
+  {
+    withHookFiles = false,
+    userHome,
+  }: { readonly withHookFiles?: boolean; readonly userHome?: string | undefined } = {},
 ): readonly string[] {
   const exists = (path: string): boolean => mayExist(path) && isThere(path)
   return directories.flatMap((directory) => {
     const inGit = executedByGit(directory)
-    const named = inGit.length === 0 ? [] : namedBySettings(directory, join(directory, ".git", "config"))
+    const named = inGit.length === 0 ? [] : namedByGit(directory, userHome)
     const others = possibleGroups(PROTECTED, directory, mayExist).flatMap(({ top, names, isWhole }) =>
       isWhole || exists(join(directory, top)) ? names : [],
     )
@@ -62,6 +66,11 @@ export function executedFiles(
     const inHooks = withHookFiles && inGit.length > 0 ? calledByHooks(directory, named) : []
     return [...inGit, ...named, ...inHooks, ...[...others, ...ending].map((name) => join(directory, name))]
   })
+}
+
+function namedByGit(directory: string, userHome: string | undefined): readonly string[] {
+  const byRepository = gitConfigsOf(directory).flatMap((config) => namedBySettings(directory, config))
+  return [...byRepository, ...(userHome === undefined ? [] : namedByUser(directory, userHome))]
 }
 
 /**

@@ -15,6 +15,17 @@ const CACHES = [
   },
 ]
 
+/**
+ * In temporary directories: what Node, and older tools with a package of that name, compiled of the user's programs. They run it without
+ * comparing it with the program, for example the next time that the user starts `npm` or `yarn`.
+ */
+const compiledCaches = (): readonly string[] => ["node-compile-cache", `v8-compile-cache-${process.getuid?.() ?? ""}`]
+
+/** Where mounts take the private caches from. Commands write there, although the rest of the home is hidden from them. */
+export function privateCachesIn(hermesHome: string): string {
+  return join(hermesHome, "cache", "sandbox", "private")
+}
+
 /** A directory that commands see in another one's position. */
 export interface PrivateDirectory {
   readonly path: string
@@ -29,14 +40,17 @@ export interface PrivateCaches {
 
 /**
  * Creates the directories in `sources`. They are empty at first and stay for later conversations. With `mounts`, in a home without caches, an
- * empty directory is created for each as a mount point: package managers fail if they cannot create their cache.
+ * empty directory is created for each as a mount point: package managers fail if they cannot create their cache. The same is done in
+ * `temporary`, directories that commands can write: there a command could create what is missing.
  */
 export function privateCaches({
   userHome,
+  temporary,
   sources,
   mounts,
 }: {
   readonly userHome: string
+  readonly temporary: readonly string[]
   readonly sources: string
   readonly mounts: boolean
 }): PrivateCaches {
@@ -49,16 +63,41 @@ export function privateCaches({
     const named = join(userHome, cache.name)
     const path = mounts ? directoryAt(named) : named
     if (path === undefined) return []
-    const source = join(sources, cache.name.slice(1))
-    // Where commands can write `sources`, one may have put a link there.
-    if (lstatSync(source, { throwIfNoEntry: false })?.isSymbolicLink() === true) unlinkSync(source)
-    mkdirSync(source, { recursive: true, mode: 0o700 })
-    return [{ ...cache, path, source }]
+    return [{ ...cache, path, source: sourceIn(sources, cache.name.slice(1)) }]
   })
+  const compiled = temporary.flatMap((directory) =>
+    compiledCaches().flatMap((name) => {
+      const named = join(directory, name)
+      const path = mounts ? ownDirectoryAt(named) : named
+      return path === undefined ? [] : [{ path, source: sourceIn(sources, name) }]
+    }),
+  )
   return {
-    directories: caches,
+    directories: [...caches, ...compiled],
     shared: caches.flatMap(({ path, shared }) => shared.map((name) => join(path, name))),
     readOnly: caches.flatMap(({ path, readable }) => readable.map((name) => join(path, name))),
+  }
+}
+
+function sourceIn(sources: string, name: string): string {
+  const source = join(sources, name)
+  // Where commands can write `sources`, one may have put a link there.
+  if (lstatSync(source, { throwIfNoEntry: false })?.isSymbolicLink() === true) unlinkSync(source)
+  mkdirSync(source, { recursive: true, mode: 0o700 })
+  return source
+}
+
+/** A mount cannot cover a link, which a command could replace. */
+function ownDirectoryAt(path: string): string | undefined {
+  try {
+    const facts = lstatSync(path, { throwIfNoEntry: false })
+    if (facts?.isDirectory() === true) return path
+    if (facts !== undefined) unlinkSync(path)
+    mkdirSync(path)
+    return path
+  } catch {
+    // The temporary directory does not exist, or the link belongs to another user: commands cannot replace it either.
+    return undefined
   }
 }
 

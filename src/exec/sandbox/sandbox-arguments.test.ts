@@ -11,14 +11,15 @@ const signal = new AbortController().signal
 test("a hidden path covers a writable one, and a writable path inside a hidden one stays writable", async () => {
   await using home = await temporaryHome()
   const at = (name: string): string => join(home.workdir, name)
-  for (const name of ["root/.ssh/deep/project", "hermes"]) await mkdir(at(name), { recursive: true })
+  for (const name of ["root/.ssh/deep/project", "hermes", "root/hermes"]) await mkdir(at(name), { recursive: true })
   await writeFile(at("root/.netrc"), "")
   await symlink(at("root/.ssh"), at("link"))
   expect(
     sandboxArguments({
       program: "bwrap",
       writable: [at("root/.ssh/deep/project"), at("root"), at("missing"), "/"],
-      readOnly: [at("hermes")],
+      // The first one is not inside a writable directory.
+      readOnly: [at("hermes"), at("root/hermes")],
       hidden: [at("link"), at("root/.netrc"), at("root/.aws")],
       shown: [],
       network: false,
@@ -29,8 +30,8 @@ test("a hidden path covers a writable one, and a writable path inside a hidden o
       "bwrap --ro-bind / / --dev /dev --proc /proc",
       "--ro-bind-try /proc/sys /proc/sys --ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger",
       `--bind ${at("root")} ${at("root")}`,
-      `--ro-bind ${at("hermes")} ${at("hermes")}`,
       `--perms 0555 --tmpfs ${at("root/.ssh")}`,
+      `--ro-bind ${at("root/hermes")} ${at("root/hermes")}`,
       `--ro-bind /dev/null ${at("root/.netrc")}`,
       `--bind ${at("root/.ssh/deep/project")} ${at("root/.ssh/deep/project")}`,
       "--unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net",

@@ -45,8 +45,12 @@ export function sandboxArguments(options: SandboxOptions): readonly string[] {
   const writable = existingWritable(options.writable, resolve)
   const shown = shownPaths(options.shown, resolve)
   const hidden = withoutCovered(existing(options.hidden, resolve), [...writable, ...shown, ...(options.replaced ?? [])])
+  const opened = [...writable, ...(options.replaced ?? [])]
   const readOnly = existing(options.readOnly, resolve).filter(
-    ({ path }) => innermostDepth(path, hidden) <= innermostDepth(path, writable),
+    ({ path }) =>
+      innermostDepth(path, hidden) <= innermostDepth(path, writable) &&
+      // Everything else is read-only anyway.
+      opened.some((one) => one.path === path || isBelow(path, one.path)),
   )
   // Later mounts cover earlier ones, so of nested paths the innermost decides, and for the same path the stricter kind.
   const mounts = [

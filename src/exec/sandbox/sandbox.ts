@@ -12,7 +12,7 @@ import { openBubblewrap } from "./open-bubblewrap.ts"
 import { ALLOW_NETWORK_HINT, probeSandbox, usesSandboxRuntime } from "./probe-sandbox.ts"
 import type { RenderWalls, SandboxSettings } from "./sandbox-settings.ts"
 import { findRepositories } from "../project/git-repositories.ts"
-import { privateCaches } from "./private-caches.ts"
+import { privateCaches, privateCachesIn } from "./private-caches.ts"
 import type { PrivateCaches } from "./private-caches.ts"
 import { createNameLookup } from "../project/name-lookup.ts"
 import { executedFiles, isUpdatedByGit, projectDirectories, runsPrograms } from "../project/project-protection.ts"
@@ -78,9 +78,13 @@ function openPrefix(render: RenderWalls, { settings, hasMounts, repositories }: 
   try {
     // Without mounts, commands need write access to the directory itself, and the Hermes home must not have such a hole.
     const sources = hasMounts
-      ? join(homes.hermesHome, "cache", "sandbox", "private")
+      ? privateCachesIn(homes.hermesHome)
       : join(resolveLinks(tmpdir()), `hermes-cache-${process.getuid?.() ?? ""}`)
-    const caches = privateCaches({ userHome: homes.userHome, sources, mounts: hasMounts })
+    // Other programs of the user may run without the variable TMPDIR.
+    const temporary = [...new Set([tmpdir(), "/tmp"].map(resolveLinks))].filter((path) =>
+      writable.some((root) => isWithin(path, root)),
+    )
+    const caches = privateCaches({ userHome: homes.userHome, temporary, sources, mounts: hasMounts })
     return ok(prefixWith(render, { ...settings, homes }, { caches, writable, repositories, isHomeWritable }))
   } catch (error) {
     return fail(`the sandbox cannot be prepared: ${errorMessage(error)}`)
@@ -118,10 +122,11 @@ function prefixWith(render: RenderWalls, settings: SandboxSettings, prepared: Pr
     const open = (confinement.open ?? []).filter((path) => !runsPrograms(path, homes.userHome))
     const granted = (confinement.granted ?? []).map(resolveLinks)
     const directories = projectDirectories(cwd, { writable: prepared.writable, repositories })
-    const executed =
-      confinement.opensInstructions === true
-        ? executedFiles(directories).filter((path) => !isUpdatedByGit(path))
-        : executedFiles(directories, createNameLookup(), { withHookFiles: true })
+    const opensInstructions = confinement.opensInstructions === true
+    const executed = executedFiles(directories, createNameLookup(), {
+      withHookFiles: !opensInstructions,
+      userHome: homes.userHome,
+    }).filter((path) => !opensInstructions || !isUpdatedByGit(path))
     return render({
       writable: isReadOnly ? [own] : [...writable, own],
       readOnly: [

@@ -168,7 +168,7 @@ const VECTORS: Readonly<Record<string, readonly string[]>> = {
     "ｒｍ -rf build",
   ],
   "ask: recursive delete (long flag)": ["rm --recursive tmp"],
-  "ask: delete in root path": ["rm /tmp/x", "rm -rf /tmp/x", "rm -rf /etc/nginx", 'rm -rf "/ tmp', 'echo "rm -rf /"'],
+  "ask: delete in root path": ["rm /srv/x", "rm -rf /tmp/x", "rm -rf /etc/nginx", 'rm -rf "/ tmp', 'echo "rm -rf /"'],
   "ask: find -delete": ["find / -delete", "find . -name '*.pyc' -delete"],
   "ask: disk copy": ["dd if=in.img of=out.img"],
   "ask: kill all processes": ["kill -1 1234"],
@@ -413,4 +413,26 @@ test("a question about a redirection without a program names the file", () => {
   const command = "> ../notes.txt"
   const verdict = classifyCommand(understandCommand(command, INITIAL_SHELL_STATE("/w"), FACTS), command, FACTS)
   expect(verdict.findings[0]?.description).toBe("> ../notes.txt replaces what a file outside the project contains")
+})
+
+test("a question about a line that takes too much work is a sentence", () => {
+  const command = "for a in {1..60}; do for b in {1..60}; do for c in {1..60}; do : ; done; done; done"
+  const { findings } = classifyCommand(understandCommand(command, INITIAL_SHELL_STATE("/w"), FACTS), command, FACTS)
+  expect(findings.map(({ description }) => description)).toContain(
+    "This command line is too complicated to be judged: interpreting the line takes too much work",
+  )
+})
+
+test.each([
+  ['tmp=$(mktemp -d); rm -rf "$tmp" build', ["/tmp/tmp.XXXXXXXXXX", "/w/build"]],
+  ["tmp=$(mktemp -d /var/tmp/x.XXXX); rm -rf $tmp/y", [undefined]],
+])("%j deletes %j", (command, paths) => {
+  const { findings } = classifyCommand(understandCommand(command, INITIAL_SHELL_STATE("/w"), FACTS), command, FACTS)
+  expect(findings[0]?.effects).toEqual(paths.map((path) => ({ kind: "delete", path })))
+})
+
+test("a new file of an earlier line may be another one by now", () => {
+  const state = understandCommand("F=$(mktemp)", INITIAL_SHELL_STATE("/w"), FACTS).after
+  const command = 'echo x > "$F"'
+  expect(classifyCommand(understandCommand(command, state, FACTS), command, FACTS).level).toBe("ask")
 })

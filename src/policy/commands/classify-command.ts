@@ -39,6 +39,7 @@ import { TEMPORARY_CODE_RULES } from "./families/temporary-code.ts"
 import { TEXT_PROGRAM_RULES } from "./families/text-programs.ts"
 import { UNPACKED_FILE_RULES } from "./families/unpacked-files.ts"
 import { WRITTEN_SCRIPT_RULES } from "./families/written-scripts.ts"
+import { namesOnlyCreated } from "./created-directories.ts"
 import { withoutInertText } from "./inert-text.ts"
 import { invocations, programName } from "./invocation.ts"
 import type { Invocation } from "./invocation.ts"
@@ -196,6 +197,9 @@ function findInText(understood: UnderstoodCommand, line: string, facts: CommandF
   const views = textViews(line, facts)
   const searched = views.map(searchedText)
   const inert = withoutInertText(understood, views)
+  const risky = namesOnlyCreated(line, understood)
+    ? RISKY_TEXT.filter(({ key }) => !key.startsWith("recursive delete"))
+    : RISKY_TEXT
   const hits = (rules: readonly TextRule[], texts: readonly SearchedText[] = searched): readonly TextRule[] =>
     rules.filter((rule) => {
       for (const text of texts) if (matchesSearched(rule, text)) return true
@@ -207,9 +211,7 @@ function findInText(understood: UnderstoodCommand, line: string, facts: CommandF
   const found = [
     ...hits([FORK_BOMB, SELF_STARTING_FUNCTION]).map((rule) => textFinding(rule, "hardline", line)),
     ...hits(HARDLINE_TEXT).map((rule) => textFinding(rule, hardlineLevel(rule), line)),
-    ...hits(RISKY_TEXT, inert === views ? searched : inert.map(searchedText)).map((rule) =>
-      textFinding(rule, "ask", line),
-    ),
+    ...hits(risky, inert === views ? searched : inert.map(searchedText)).map((rule) => textFinding(rule, "ask", line)),
     ...(isUnderstood ? [] : hits(SUDO_TEXT).map((rule) => textFinding(rule, "ask", line))),
     ...(isUnderstood || facts.hasSudoPassword
       ? []
@@ -243,7 +245,10 @@ function doubtFinding({ text, reason }: UnderstoodCommand["doubts"][number]): Co
   return {
     level: "ask",
     key: `not understood: ${reason}`,
-    description: `${shown} is not understood: ${reason}`,
+    description:
+      shown === ""
+        ? `This command line is too complicated to be judged: ${reason}`
+        : `${shown} is not understood: ${reason}`,
     view: "argv",
     effects: [{ kind: "code" }],
   }

@@ -26,6 +26,28 @@ function below(directory: string, names: readonly string[], facts: CommandFacts)
 
 const SAMPLES = [".bashrc", "authorized_keys"]
 
+/** A path like the new one that the word is: `$(mktemp -d)`, or a variable with that value. */
+export function createdPath({ known, names }: ShellWord): string | undefined {
+  const path = !known && names?.isComplete === true ? names.paths?.[0] : undefined
+  return path?.includes(ANYWHERE) === true ? undefined : path
+}
+
+/** A file of the project that `git ls-files` or `find` lists, other than in a directory whose name begins with a dot. */
+export function isListedFile(
+  { known, names }: ShellWord,
+  directory: string | undefined,
+  { workspaceRoot }: CommandFacts,
+): boolean {
+  if (known || names?.isComplete !== true || names.paths === undefined) return false
+  // The names are relative to the directory in which they were listed.
+  if (directory === undefined || !isWithin(directory, workspaceRoot)) return false
+  return names.paths.every((path) => {
+    const at = path.indexOf(ANYWHERE)
+    const start = path.slice(0, at)
+    return at !== -1 && isWithin(start, workspaceRoot) && !start.slice(workspaceRoot.length).includes("/.")
+  })
+}
+
 /** A program got a path of the account and prints another one. */
 export function isEditedPath({ names }: ShellWord, { userHome, workspaceRoot }: CommandFacts): boolean {
   if (names?.isEdited !== true) return false

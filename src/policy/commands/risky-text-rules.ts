@@ -19,11 +19,17 @@ import {
 import type { TextRule } from "./text-rules.ts"
 
 export const RISKY_TEXT: readonly TextRule[] = [
-  { key: "delete in root path", words: ["rm"], patterns: [text(`${RM}${FLAGS}${SPACE}${QUOTE}/`)], effects: CODE },
+  {
+    key: "delete in root path",
+    words: ["rm"],
+    patterns: [text(String.raw`${RM}${FLAGS}${SPACE}${QUOTE}/(?!(?:var\/)?tmp\/[\w*?-])`)],
+    effects: CODE,
+  },
   {
     key: "recursive delete",
     words: ["rm"],
-    patterns: [text(String.raw`${RM}(?:${SPACE}-[^\s]{0,40}){0,6}${SPACE}-[a-z]{0,20}r`)],
+    // What follows `--` is no option.
+    patterns: [text(String.raw`${RM}(?:${SPACE}-(?!-\s)[^\s]{0,40}){0,6}${SPACE}-[a-z]{0,20}r`)],
     effects: CODE,
   },
   {
@@ -176,7 +182,12 @@ export const RISKY_TEXT: readonly TextRule[] = [
   {
     key: "script execution via -e/-c flag",
     words: ["python", "perl", "ruby", "node"],
-    patterns: [text(String.raw`${RUNNER}(?:${SPACE}-[^\s;|&]{0,60}){0,6}${SPACE}-[ec](?=[\s"']|$)`)],
+    // `-c FILE` of the others checks the syntax of a file.
+    patterns: [
+      text(
+        String.raw`(?:${RUNNER}(?:${SPACE}-[^\s;|&]{0,60}){0,6}${SPACE}-e|(?<![\w.-])python[\d.]{0,5}(?:${SPACE}-[^\s;|&]{0,60}){0,6}${SPACE}-c)(?=[\s"']|$)`,
+      ),
+    ],
     effects: CODE,
   },
   {
@@ -341,7 +352,9 @@ export const RISKY_TEXT: readonly TextRule[] = [
   {
     key: "git clean with force (deletes untracked files)",
     words: ["git"],
-    patterns: [text(String.raw`\bgit${SPACE}clean${FLAGS}${SPACE}-[a-z]{0,8}f`)],
+    patterns: [
+      text(String.raw`\bgit${SPACE}clean(?!${SEGMENT}\s(?:-[dfiqx]{0,8}n|--dry-run\b))${FLAGS}${SPACE}-[a-z]{0,8}f`),
+    ],
     effects: [{ kind: "delete", path: undefined }],
   },
   {

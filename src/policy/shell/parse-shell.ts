@@ -25,6 +25,49 @@ function unparsed(text: string, message: string): ParsedScript {
 }
 
 function hasTooManyBraces(text: string): boolean {
+  return countsTooMany(text) && countsTooMany(withoutDocuments(text))
+}
+
+/** In a word in which there are braces, each of them costs as much as the word is long. */
+const MOST_DOCUMENT_WORK = 50_000_000
+
+/**
+ * The shell expands no braces in here-documents. A text that only looks like one, for example in quotes, is left out too, but only as long as it cannot
+ * take much time.
+ */
+function withoutDocuments(text: string): string {
+  const parts: string[] = []
+  let work = 0
+  let at = 0
+  for (;;) {
+    HERE_DOCUMENT.lastIndex = at
+    const delimiter = HERE_DOCUMENT.exec(text)?.[1]
+    const start = delimiter === undefined ? -1 : text.indexOf("\n", HERE_DOCUMENT.lastIndex)
+    const end = delimiter === undefined || start === -1 ? -1 : documentEnd(text, start, delimiter)
+    if (end === -1) break
+    const body = text.slice(start, end)
+    work += (body.split("{").length - 1) * body.length
+    if (work > MOST_DOCUMENT_WORK) break
+    parts.push(text.slice(at, start))
+    at = end
+  }
+  return [...parts, text.slice(at)].join("")
+}
+
+const HERE_DOCUMENT = /(?<!<)<<(?!<)-?[ \t]*['"\\]?([\w.-]+)/gu
+
+/** Where the line begins that consists of the delimiter. */
+function documentEnd(text: string, from: number, delimiter: string): number {
+  for (let start = from; start !== -1; start = text.indexOf("\n", start + 1)) {
+    let name = start + 1
+    while (text[name] === "\t") name += 1
+    const end = name + delimiter.length
+    if (text.startsWith(delimiter, name) && (end === text.length || text[end] === "\n")) return start
+  }
+  return -1
+}
+
+function countsTooMany(text: string): boolean {
   let count = 0
   for (let at = text.indexOf("{"); at !== -1; at = text.indexOf("{", at + 1)) {
     const before = text[at - 1]

@@ -22,6 +22,7 @@ import { runCommand } from "./run-command.ts"
 import { runTest } from "./run-test.ts"
 import { joinDirectories, UNKNOWN, unknownFrom } from "./scope.ts"
 import type { Directories, Scope, Value } from "./scope.ts"
+import type { NameSource } from "./understood-command.ts"
 
 /** A loop over more words is interpreted once, with its variable unknown. */
 const MOST_ITERATIONS = 64
@@ -42,9 +43,14 @@ function followedBy(first: Outcome, second: Outcome): Outcome {
     first.output === undefined || second.output === undefined || first.output.length > LONGEST_OUTPUT
       ? undefined
       : first.output + second.output
-  const names = output === undefined ? joinNames(first.names, second.names) : undefined
+  const names = output === undefined ? printedNames(first, second) : undefined
   const copies = second.copies ?? first.copies
   return { output, names, copies, index: second.index ?? first.index, result: second.result }
+}
+
+function printedNames(first: Outcome, second: Outcome): NameSource | undefined {
+  if (first.output === "") return second.names
+  return second.output === "" ? first.names : joinNames(first.names, second.names)
 }
 
 function runStatement({ command, background }: Statement, frame: Frame, interpreter: Interpreter): Outcome {
@@ -297,7 +303,8 @@ function withinLimit(fields: readonly Field[]): LoopWords {
 }
 
 function eachOf(fields: readonly Field[]): Value {
-  return unknownFrom(wordNames(fields))
+  const [first] = fields
+  return unknownFrom(fields.length === 1 ? first?.names : wordNames(fields))
 }
 
 function runFor(

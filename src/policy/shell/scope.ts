@@ -1,3 +1,4 @@
+import { asPart } from "./name-source.ts"
 import type { NameSource, ShellState, ShellWord } from "./understood-command.ts"
 
 /** What a variable of the shell holds, as far as the line says. */
@@ -24,7 +25,7 @@ export function unknownFrom(names: NameSource | undefined): Value {
 export function nameSource(value: Value): NameSource | undefined {
   if (value.kind === "unknown") return value.names
   if (value.kind === "text") return value.word.names
-  return value.kind === "either" ? value.values.map(nameSource).find((names) => names !== undefined) : undefined
+  return value.kind === "either" ? asPart(value.values.map(nameSource).find((names) => names !== undefined)) : undefined
 }
 
 export function textValue(text: string): Value {
@@ -348,7 +349,8 @@ export class Scope {
         variables.set(name, undefined)
         const texts = kept?.kind === "list" ? knownTexts(kept.items) : undefined
         if (texts !== undefined) lists.set(name, texts)
-        const names = kept === undefined ? undefined : nameSource(kept)
+        // What is done with a new file until the next line is not known.
+        const names = kept === undefined ? undefined : asPart(nameSource(kept))
         if (names !== undefined) listed.set(name, names)
       }
     }

@@ -138,6 +138,14 @@ describe("limits", () => {
     expect(kinds(`${open.repeat(5000)}ls${close.repeat(5000)}`)).not.toEqual([])
   })
 
+  test("braces are counted where the shell expands them", () => {
+    const braces = "{a,".repeat(700)
+    expect(kinds(`cat > x.js <<'EOF'\n${braces}\nEOF`)).toEqual([])
+    expect(kinds(`cat > x.js <<-EOF\n${braces}\n\tEOF\n`)).toEqual([])
+    expect(kinds(`cat <<'EOF'\nx\nEOF\necho ${braces}`)).toEqual(["syntax"])
+    expect(kinds(`echo '<<EOF'\necho ${braces.repeat(10)}\nEOF`)).toEqual(["syntax"])
+  })
+
   test("a value that doubles again and again is not kept", () => {
     expect(kinds(`x=aaaaaaaa; ${"x=$x$x; ".repeat(60)}$x`)).toContain("program")
   })

@@ -23,6 +23,8 @@ export interface NameSource {
   readonly paths?: readonly string[]
   /** The program may have changed the paths. */
   readonly isEdited?: true
+  /** The whole word is one of the paths and cannot be anything else. */
+  readonly isComplete?: true
 }
 
 export interface Redirection {

@@ -273,6 +273,57 @@ describe.skipIf(missing !== undefined)(titleWithReason("a hostile command in the
     expect(text).toContain(join(app.home.workdir, ".envrc"))
   })
 
+  test("settings of a repository are compared where git reads them", async () => {
+    await using app = await assembleApp([], { config: CONFIG })
+    const root = app.home.workdir
+    const make = [
+      ...["link", "file", "common"].map((name) => `git init -q ${name}`),
+      "mkdir build && mv link/.git/config data.txt && ln -s ../../data.txt link/.git/config",
+      "mv file/.git build/store && echo 'gitdir: ../build/store' > file/.git",
+      "mv common/.git/config build/ && mv common/.git/objects common/.git/refs build/ && echo ../../build > common/.git/commondir",
+    ]
+    const evil = "git config -f $f core.fsmonitor 'touch pwned'"
+    const { warnings } = await runCommands(app, [
+      make.join(" && "),
+      `for f in data.txt build/store/config build/config; do ${evil}; done`,
+    ])
+    const programs = ["link", "file", "common"].map(
+      (name) =>
+        spawnSync("git", ["config", "core.fsmonitor"], {
+          cwd: join(root, name),
+          encoding: "utf8",
+          env: { ...GIT, PATH: process.env["PATH"] },
+        }).stdout,
+    )
+    expect(programs).toEqual(["", "", ""])
+    expect(warnings.join("\n")).toContain("core.fsmonitor")
+  })
+
+  test("a git directory in a private cache is checked, because git finds it in the home of Hermes", async () => {
+    await using app = await assembleApp([], { config: CONFIG })
+    const stored = join(app.home.path, "cache/sandbox/private/cache/evil.git")
+    const command = `git init -q nested && git -C nested config core.fsmonitor 'touch pwned' && mv nested/.git ~/.cache/evil.git && echo 'gitdir: ${stored}' > nested/.git`
+    const { warnings } = await runCommands(app, [`mkdir -p ~/.cache; ${command}`])
+    expect(existsSync(join(stored, "HEAD"))).toBe(true)
+    expect(read(join(stored, "config"))).toBeUndefined()
+    expect(warnings.join("\n")).toContain("core.fsmonitor")
+  })
+
+  test("git worktree add works, and another commondir is renamed", async () => {
+    await using app = await assembleApp([], { config: CONFIG })
+    const root = app.home.workdir
+    git(root, "init", "-q")
+    git(root, "-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "--allow-empty", "-m", "one")
+    const { outputs, warnings } = await runCommands(app, [
+      "git worktree add -q tree && git -C tree status --short",
+      "git -C tree status --short && echo fine; git worktree add -q second && mkdir build && echo ../../../build > .git/worktrees/second/commondir",
+    ])
+    expect(outputs[1]).toContain("fine")
+    expect(git(join(root, "tree"), "status", "--short")).toBe("")
+    expect(warnings.join("\n")).toContain("worktrees/second/commondir")
+    expect(warnings.join("\n")).not.toContain("worktrees/tree")
+  })
+
   test("caches that are executed outside are private, and downloads are shared", async () => {
     await using app = await assembleApp([], { config: CONFIG })
     const at = (name: string): string => join(app.home.userHome, name)

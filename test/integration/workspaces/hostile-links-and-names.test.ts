@@ -115,6 +115,34 @@ git config -f config core.fsmonitor "touch pwned"; git config -f config core.wor
     expect(texts).toContain("tools/new.sh appeared")
   })
 
+  test("the same in a worktree and for the user's own settings of git; names of commands in them protect nothing", async () => {
+    await using opened = await open(["sh k.sh"])
+    const { userHome } = opened.assembled.home
+    createRepository(opened.workdir, { "a.txt": "a\n" })
+    createRepository(opened.at("deep/er"), { "a.txt": "a\n" })
+    opened.git("worktree", "add", "-q", "tree")
+    opened.git("config", "filter.x.clean", "tools/filter.sh")
+    writeFileSync(
+      join(userHome, ".gitconfig"),
+      "[include]\n\tpath = ~/.gitconfig-work\n[alias]\n\tlg = log --graph\n[credential]\n\thelper = store\n[core]\n\teditor = vim\n",
+    )
+    writeFileSync(join(userHome, ".gitconfig-work"), "[core]\n\thooksPath = .githooks\n")
+    for (const name of [".githooks/pre-commit", "tree/tools/filter.sh", "store"]) opened.write(name, "# mine\n")
+    opened.write(
+      "k.sh",
+      `mkdir -p deep/er/.githooks; for n in .githooks/pre-commit .githooks/pre-push deep/er/.githooks/pre-push tree/tools/filter.sh store log vim; do echo evil > $n; done\n`,
+    )
+    const texts = await opened.run()
+    for (const name of [".githooks/pre-commit", "tree/tools/filter.sh"])
+      expect(readFileSync(opened.at(name), "utf8")).toBe("# mine\n")
+    expect([".githooks/pre-push", "deep/er/.githooks"].filter(opened.has)).toEqual([])
+    expect(["store", "log", "vim"].map((name) => readFileSync(opened.at(name), "utf8"))).toEqual(
+      Array.from({ length: 3 }, () => "evil\n"),
+    )
+    expect(texts).toContain("deep/er/.githooks appeared")
+    for (const name of ["store", "log", "vim"]) expect(texts).not.toContain(`/${name}`)
+  })
+
   test("a name of a file cannot imitate another message", async () => {
     await using opened = await open(["sh k.sh", "true"])
     opened.write(

@@ -194,6 +194,23 @@ describe.skipIf(missing !== undefined)(titleWithReason("sandbox escapes", missin
     ])
   })
 
+  test("code that Node compiled in the temporary directory is neither replaced nor created for programs outside", async () => {
+    await using home = await temporaryHome()
+    const temporary = home.env["TMPDIR"] ?? ""
+    const [existing, planted] = [join(temporary, "node-compile-cache"), `v8-compile-cache-${process.getuid?.()}`]
+    await mkdir(existing)
+    await writeFile(join(existing, "chunk"), "good")
+    await symlink(home.workdir, join(temporary, planted))
+    const { NODE_COMPILE_CACHE: _shared, ...env } = home.env
+    await using session = await openIn({ ...home, env }, home.workdir)
+    const write = (name: string): string =>
+      `cd ${temporary} && mkdir -p ${name} && echo bad > ${name}/chunk; cat ${name}/chunk; rm -rf ${name}; mv ${name} moved; mkdir -p ${name}; echo bad > ${name}/chunk`
+    for (const name of ["node-compile-cache", planted])
+      expect(await outputOf(session.workspace, write(name))).toMatch(/^bad\n/u)
+    expect(await readFile(join(existing, "chunk"), "utf8")).toBe("good")
+    expect([readdirSync(join(temporary, planted)), readdirSync(home.workdir)]).toEqual([[], []])
+  })
+
   test("the sockets of the user's tmux server are hidden", async () => {
     await using home = await temporaryHome()
     const folder = `/tmp/tmux-${process.getuid?.()}`

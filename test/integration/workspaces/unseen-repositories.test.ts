@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest"
 
 import { findBubblewrap } from "../../support/bubblewrap.ts"
 import { createRepository, git } from "../../support/git-repository.ts"
-import { callsTool, says } from "../../support/model-server/turn.ts"
+import { callsTool, reply, says } from "../../support/model-server/turn.ts"
 import { titleWithReason } from "../../support/skip-reason.ts"
 import { assembleApp, runToEnd } from "../assembled-app.ts"
 
@@ -157,5 +157,50 @@ repo build/large; list . build/large`,
     expect(opened.useGit()).toBe("")
     expect(texts).toContain("build/sub/.git")
     expect(texts).toContain("build/large/.git")
+  })
+
+  test("repositories that are known but were not remembered: too many of them, and found while the next command runs", async () => {
+    await using opened = await open([
+      "clean many/0; for i in $(seq 420); do cp -r many/0 many/$i; done",
+      "for i in $(seq 0 420); do printf '[core]\\nfsmonitor = %s\\n' $PWD/evil.sh >> many/$i/.git/config; done",
+      "seq -f z/%g 3000 | xargs mkdir -p; clean a/b/c/d/e/n",
+      "sleep 1; printf '[core]\\nfsmonitor = %s\\n' $PWD/evil.sh >> a/b/c/d/e/n/.git/config",
+    ])
+    createRepository(opened.workdir)
+    const session = await opened.assembled.open()
+    const call = (index: number) => ({ name: "terminal", input: { command: `sh step-${index}.sh` } })
+    for (const calls of [[call(0)], [call(1)], [call(2), call(3)]]) {
+      opened.assembled.model.push(reply({ calls }), says("Done."))
+      await runToEnd(session, "go on")
+    }
+    await session.close("test_end")
+    const repositories = ["a/b/c/d/e/n", ...Array.from({ length: 421 }, (_, index) => `many/${index}`)]
+    expect(repositories.filter((name) => !opened.has(`${name}/.git`))).toEqual([])
+    const settings = repositories.map((name) => `${name}/.git/config`).filter(opened.has)
+    expect(settings.filter((name) => readFileSync(opened.at(name), "utf8").includes("fsmonitor"))).toEqual([])
+  })
+
+  test("a repository whose settings a background process touches all the time until it changes them", async () => {
+    await using opened = await open([
+      `clean nested; clean other; until [ -e go ]; do touch -c nested/.git/config other/.git/hooks other/.git/config; done
+printf '[core]\\nfsmonitor = %s\\n' $PWD/evil.sh >> nested/.git/config; cp evil.sh other/.git/hooks/post-index-change; touch done; sleep 100`,
+    ])
+    createRepository(opened.workdir)
+    const wait = (name: string): string => `until [ -e ${name} ]; do sleep 0.02; done`
+    const session = await opened.assembled.open()
+    opened.assembled.model.push(
+      callsTool("terminal", { command: "sh step-0.sh", background: true }),
+      ...[wait("other/.git/index"), "true", "true", `touch go; ${wait("done")}`].map((command) =>
+        callsTool("terminal", { command }),
+      ),
+      says("Done."),
+    )
+    const { events, end } = await runToEnd(session, "go on")
+    const shown = events.flatMap((event) => (event.type === "status" ? [event.text] : []))
+    const texts = [...shown, ...(end.result.notes ?? [])].join("\n")
+    expect(texts).toContain("nested/.git")
+    expect(texts).toContain("other/.git")
+    expect(opened.useGit("nested")).toBe("")
+    await session.close("test_end")
   })
 })

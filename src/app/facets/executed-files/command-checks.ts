@@ -1,6 +1,7 @@
 import { realPath } from "../../../base/real-path.ts"
 import { errorMessage } from "../../../base/system-error.ts"
 import type { StartingCall } from "../../../agent/facet.ts"
+import { privateCachesIn } from "../../../exec/sandbox/private-caches.ts"
 import type { beginProjectCheck, ProjectCheck, ProjectCheckOptions } from "../../../exec/project-check/project-check.ts"
 import type { BegunCheck, WriteObserver } from "../../services/background-checks.ts"
 import { isProtectedFile } from "../../services/protected-file.ts"
@@ -9,7 +10,7 @@ import { packageCaches, writableDirectories } from "../../session/session-worksp
 import type { Findings } from "./findings.ts"
 import type { KnownProject } from "./known-project.ts"
 
-/** Their files are compared one by one while the call waits. */
+/** Their files are compared one by one while the call waits. Others are judged by what they contain if they change. */
 const MAX_REMEMBERED = 400
 
 /** Checks what commands of a session leave in its project. */
@@ -47,11 +48,13 @@ export function createCommandChecks({ context, root, project, findings }: Comman
   const userHome = realPath(home.userHome)
   const writable = writableDirectories(root, { config, home }).map(realPath)
   // Resolved once: a link that a command creates later must not lead Hermes to its target.
-  const caches = packageCaches(home).map(realPath)
+  const caches = [...packageCaches(home), privateCachesIn(home.path)].map(realPath)
   const ownDirectories = [home.path, home.root].map(realPath)
   const isHomeWritable = writable.some((directory) => userHome === directory || userHome.startsWith(`${directory}/`))
   const undone = new Set<string>()
   const reported = new Set<string>()
+  /** The repositories that were not there before the session. */
+  const created = new Set<string>()
   const contents: ProjectCheckOptions["contents"] = { contents: new Map(), hashes: new Map() }
   const removed: ProjectCheckOptions["removed"] = new Map()
   /** Of background processes that only run git and may change settings of the repository. */
@@ -61,7 +64,8 @@ export function createCommandChecks({ context, root, project, findings }: Comman
   const commands = new Set<Promise<void>>()
   let last: ProjectCheck | undefined
   let lastDirectories: readonly string[] = []
-  const previousCheck = () => (last === undefined ? undefined : { check: last, searchedMs: project.searchedMs() })
+  const previousCheck = () =>
+    last === undefined ? undefined : { check: last, searchedMs: project.searchedMs(), checkedMs: project.checkedMs() }
   const keepsNew = (): { readonly keepsNew: true | undefined } => ({
     keepsNew: context.session().dispatch.permissions.profile === "full-auto" ? true : undefined,
   })
@@ -115,6 +119,7 @@ export function createCommandChecks({ context, root, project, findings }: Comman
     gitLines,
     ...keepsNew(),
     home: isHomeWritable ? { path: userHome, writable } : undefined,
+    gitHome: userHome,
   })
   /** Whether a command is the only one, from its start to its check. */
   const createAlone = (): (() => boolean) => {
@@ -128,7 +133,18 @@ export function createCommandChecks({ context, root, project, findings }: Comman
       import("../../../exec/project/project-protection.ts"),
     ])
     const { search, repositories, submodules } = await project.known()
-    const known = { hermesHome: home.path, root, search, repositories, undone, reported, contents, removed, searchPath }
+    const known = {
+      hermesHome: home.path,
+      root,
+      search,
+      repositories,
+      created,
+      undone,
+      reported,
+      contents,
+      removed,
+      searchPath,
+    }
     // Those that the sandbox protects. The others are checked later.
     const near = [...search.found.keys()].filter((directory) => isNearRoot(directory, root))
     const directories = [...new Set([root, ...near, ...repositories])]

@@ -6,7 +6,7 @@ import type { SubmoduleLookup } from "../../../exec/project/submodule-paths.ts"
 export interface KnownProject {
   /** Searches the project for the first time. A later call does nothing. */
   prepare(signal: AbortSignal): Promise<void>
-  /** Begins another search. */
+  /** Begins another search, for a check. */
   search(): Promise<ProjectSearch>
   /** The next command waits for another search. */
   refresh(): void
@@ -18,6 +18,8 @@ export interface KnownProject {
   /** The last search that has begun, and when, in milliseconds since 1970. */
   last(): Promise<ProjectSearch> | undefined
   searchedMs(): number
+  /** When the last search for a check has begun. What changed later is not checked yet. */
+  checkedMs(): number
 }
 
 /** `searchPath` is the variable `PATH`, to find git. */
@@ -25,6 +27,7 @@ export function createKnownProject(root: string, searchPath: string): KnownProje
   const openedMs = Date.now()
   let index: ProjectIndex | undefined
   let searchedMs = 0
+  let checkedMs = openedMs
   let searching: Promise<ProjectSearch> | undefined
   /** Filled by the first search, and by the checks after commands. */
   let repositories: Set<string> | undefined
@@ -57,7 +60,11 @@ export function createKnownProject(root: string, searchPath: string): KnownProje
       if (!signal.aborted) await repositoriesIn(await first, signal)
       else if (searching === first) searching = undefined
     },
-    search: () => (searching = update()),
+    search: () => {
+      searching = update()
+      checkedMs = searchedMs
+      return searching
+    },
     refresh: () => {
       searching = update()
     },
@@ -67,5 +74,6 @@ export function createKnownProject(root: string, searchPath: string): KnownProje
     },
     last: () => searching,
     searchedMs: () => searchedMs,
+    checkedMs: () => checkedMs,
   }
 }

@@ -3,6 +3,8 @@ import type { CommandRule } from "../command-rule.ts"
 import type { Effect } from "../command-verdict.ts"
 import { hasFlag, optionValues, programName, upstream } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { deletesOnlyCreated } from "../created-directories.ts"
+import { createdPath } from "../printed-names.ts"
 import { protectedDirectory } from "../protected-targets.ts"
 import type { ProtectedDirectory } from "../protected-targets.ts"
 import { componentGlob } from "../shell-glob.ts"
@@ -71,13 +73,24 @@ const deleteDirectory = (call: Invocation): readonly Effect[] => [{ kind: "delet
 
 /** Both the path as it is written and where its links lead. */
 function deletion(call: Invocation, word: ShellWord | undefined): readonly Effect[] {
+  const created = word === undefined ? undefined : createdPath(word)
+  if (created !== undefined) return [{ kind: "delete", path: created }]
   const paths = word?.known === true ? pathForms(word, call.command.directory, call.facts) : []
   return paths.length === 0 ? [{ kind: "delete", path: undefined }] : paths.map((path) => ({ kind: "delete", path }))
 }
 
-/** An operand outside the user's home that is written as an absolute path. */
-const isRootPath = (call: Invocation, { text }: ShellWord): boolean =>
-  text.startsWith("/") && !isWithin(text, call.facts.userHome)
+/** An operand outside the user's home that is written as an absolute path, other than a file in a temporary directory. */
+const isRootPath = (call: Invocation, word: ShellWord): boolean =>
+  word.text.startsWith("/") &&
+  !isWithin(word.text, call.facts.userHome) &&
+  (isRecursive(call) || !isTemporaryFile(call, word))
+
+/** Names that begin with a dot are those of sockets and locks, and a pattern without any letter is everything. */
+const isTemporaryFile = (call: Invocation, word: ShellWord): boolean =>
+  word.known &&
+  pathForms(word, call.command.directory, call.facts).every((path) => TEMPORARY_FILE.test(path)) &&
+  /\w/u.test(word.text.slice(word.text.lastIndexOf("/")))
+const TEMPORARY_FILE = /^\/(?:private\/)?(?:var\/)?tmp(?:\/[^./][^/]*)+$/u
 
 const findStarts = (call: Invocation): readonly ShellWord[] => {
   const end = call.words.findIndex(({ text }) => /^[-(!]/u.test(text) && !/^-[HLP]$/u.test(text))
@@ -211,14 +224,14 @@ export const DELETION_RULES: readonly CommandRule[] = [
   {
     key: "recursive delete",
     programs: RM_PROGRAMS,
-    when: (call) => hasFlag(call, /^-[a-z]*r/iu),
+    when: (call) => hasFlag(call, /^-[a-z]*r/iu) && !deletesOnlyCreated(call.operands, call.understood),
     does: "deletes a directory tree",
     effects: deleteOperands,
   },
   {
     key: "recursive delete (long flag)",
     programs: RM_PROGRAMS,
-    when: (call) => hasFlag(call, /^--r(?:e(?:c\w*)?)?$/iu),
+    when: (call) => hasFlag(call, /^--r(?:e(?:c\w*)?)?$/iu) && !deletesOnlyCreated(call.operands, call.understood),
     does: "deletes a directory tree",
     effects: deleteOperands,
   },
@@ -228,7 +241,10 @@ export const DELETION_RULES: readonly CommandRule[] = [
     // A word that the shell computes may expand to options and to any path.
     when: (call) =>
       call.words.some(
-        ({ known, text }) => !known && (/^(?:\$\(|`)/u.test(text) || (text.startsWith("$") && isFedByFind(call))),
+        (word) =>
+          !word.known &&
+          createdPath(word) === undefined &&
+          (/^(?:\$\(|`)/u.test(word.text) || (word.text.startsWith("$") && isFedByFind(call))),
       ),
     does: "deletes what the shell computes",
     effects: [{ kind: "delete", path: undefined }],

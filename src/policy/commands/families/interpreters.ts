@@ -42,6 +42,18 @@ function runsModuleCode(call: Invocation): boolean {
   return WITH_CODE.test(module.program) && module.operands.length > 0
 }
 
+/** `ruby -c app.rb`. perl runs the `BEGIN` blocks of the file: that is like running a script of the project. */
+function checksSyntax(call: Invocation): boolean {
+  if (call.program === "node") return own(call, /^-c$|^--check$/u)
+  if (call.program !== "perl" && call.program !== "ruby") return false
+  const [script] = call.operands
+  return (
+    ownOptions(call).every((option) => /^-[wc]+$/u.test(option)) &&
+    script?.known === true &&
+    !/^(?:-$|[<>]\(|\/dev\/|\/proc\/)/u.test(script.text)
+  )
+}
+
 const OTHER_INTERPRETERS = INTERPRETERS.filter((name) => !SCRIPT_RUNNERS.includes(name))
 
 export const INTERPRETER_RULES: readonly CommandRule[] = [
@@ -56,8 +68,7 @@ export const INTERPRETER_RULES: readonly CommandRule[] = [
   {
     key: "script execution via -e/-c flag",
     programs: SCRIPT_RUNNERS,
-    when: (call) =>
-      own(call, /^-[a-zA-Z]*[ec]$|^-[ec]./u) && !(call.program === "node" && own(call, /^-c$|^--check$/u)),
+    when: (call) => own(call, /^-[a-zA-Z]*[ec]$|^-[ec]./u) && !checksSyntax(call),
     does: "runs code from the command line",
     effects: CODE,
     remote: true,
@@ -122,9 +133,7 @@ export const INTERPRETER_RULES: readonly CommandRule[] = [
     key: "awk runs a command",
     programs: ["awk", "gawk", "mawk", "nawk"],
     when: ({ words }) =>
-      words.some(({ text }) =>
-        /\bsystem\s*\(|\|\s*&?\s*(?:getline|")|"\s*\|\s*getline|print[^;}]*\|\s*"|@load|\/inet\//u.test(text),
-      ),
+      words.some(({ text }) => /\bsystem\s*\(|\|\s*(?:&\s*)?(?:getline|")|@load|\/inet\//u.test(text)),
     does: "starts other programs from its script",
     effects: CODE,
   },

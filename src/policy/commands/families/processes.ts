@@ -262,7 +262,7 @@ function killsByFilesOfHermes(call: Invocation): boolean {
   const { command, understood } = call
   if (call.program === "fuser" && !hasFlag(call, /^-[a-z]*k|^--kill/u)) return false
   const fed = [command, ...upstream(command, understood)]
-  const computed = call.words.some(({ known }) => !known)
+  const computed = call.words.some(isListComputed)
   const sources = computed ? [...fed, ...understood.commands.filter(suppliesValues)] : fed
   const files: readonly ShellWord[] = [
     ...(call.program === "fuser" ? call.operands : []),
@@ -306,9 +306,13 @@ function killsByRelation(call: Invocation): boolean {
   )
 }
 
+/** What the shell computes, other than the process that it started itself: `node server.js & PID=$!; …; kill $PID`. */
+const isListComputed = ({ known, text }: ShellWord): boolean => !known && !OWN_PROCESSES.test(text)
+const OWN_PROCESSES = /^(?:[-%]?(?:\$!|\$\{!\}|\d+)\s*)+$/u
+
 /** What the processes to kill come from: words that the shell computes, and the commands that are piped to it. */
 function sourcesOf({ command, understood, words }: Invocation): readonly SimpleCommand[] {
-  const computed = words.some(({ known }) => !known)
+  const computed = words.some(isListComputed)
   return [
     ...upstream(command, understood),
     ...(computed ? understood.commands.filter(({ source }) => source === "substitution") : []),

@@ -6,6 +6,7 @@ import type { CommandRule } from "../command-rule.ts"
 import { isCredentialPath } from "../credential-paths.ts"
 import { optionValues } from "../invocation.ts"
 import type { Invocation } from "../invocation.ts"
+import { hasGlob } from "../shell-glob.ts"
 import { readSedProgram, sedArguments } from "../../shell/sed-program.ts"
 import type { ShellWord } from "../../shell/understood-command.ts"
 
@@ -178,6 +179,8 @@ function opensCredential(call: Invocation): string | undefined {
     if (text.length < SHORTEST_SCRIPT) continue
     for (const [, quoted, plain] of text.matchAll(OPENED_FILE)) {
       const name = (quoted ?? plain ?? "").replace(/^~(?=\/)/u, facts.userHome)
+      // These programs open a file by its exact name: `".*"` is a part of a regular expression.
+      if (hasGlob(name)) continue
       const base = name.startsWith("/") ? "/" : (command.directory ?? "/")
       // A literal after an expression, such as `ENVIRON["HOME"] "/.netrc"`, continues a path.
       const found = [posix.resolve(base, name), posix.join(facts.userHome, name)].find((path) =>
@@ -190,7 +193,8 @@ function opensCredential(call: Invocation): string | undefined {
 }
 
 const SHORTEST_SCRIPT = 6
-const OPENED_FILE = /"([^"\n]{2,200})"|(?:^|[;{}\n\d$/!])\s*[rRwW]\s+([^\s;}]{2,200})/gu
+// No line is crossed before the command, because a program of empty lines would take quadratic time.
+const OPENED_FILE = /"([^"\n]{2,200})"|(?:^|[;{}\n\d$/!])[^\S\n]*[rRwW]\s+([^\s;}]{2,200})/gu
 
 /** Programs that are no shells and run text: editors, calculators, macro processors, clients of databases, other languages. */
 export const TEXT_PROGRAM_RULES: readonly CommandRule[] = [

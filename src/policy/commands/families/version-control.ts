@@ -95,6 +95,15 @@ const changesSetting = (call: Invocation): boolean => {
   )
 }
 
+/** `git clean -fdn`, but not `-e n`, `-en` or `-e -n`, in which it is a pattern. */
+const isDryClean = (call: Invocation): boolean => {
+  const patterns = new Set(optionValues(call, "-e", "--exclude").map(({ text }) => text))
+  return (
+    call.flags.some((flag) => /^-[dfiqxX]*n|^--dry-run$/u.test(flag) && !patterns.has(flag)) &&
+    !hasFlag(call, /^--no-/u)
+  )
+}
+
 export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
   {
     key: "git reset --hard (destroys uncommitted changes)",
@@ -132,7 +141,7 @@ export const VERSION_CONTROL_RULES: readonly CommandRule[] = [
   {
     key: "git clean with force (deletes untracked files)",
     programs: GIT,
-    when: (call) => is("clean", /^-[a-zA-Z]*f|^--force$/u)(call) && !hasFlag(call, /^-[a-zA-Z]*n|^--dry-run$/u),
+    when: (call) => is("clean", /^-[a-zA-Z]*f|^--force$/u)(call) && !isDryClean(call),
     does: "deletes files that git does not track",
     effects: workingTree,
   },

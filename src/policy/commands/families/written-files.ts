@@ -4,7 +4,7 @@ import { absolutePath, linkInRealDirectory, pathForms } from "../command-paths.t
 import { shownText } from "../command-rule.ts"
 import type { CommandFinding, Effect } from "../command-verdict.ts"
 import type { Invocation } from "../invocation.ts"
-import { isEditedPath, pathsFromPrograms } from "../printed-names.ts"
+import { createdPath, isEditedPath, isListedFile, pathsFromPrograms } from "../printed-names.ts"
 import { isOutsideProject, isSteeringDirectory, pathClass } from "../path-classes.ts"
 import { pathGlob } from "../shell-glob.ts"
 import type { PathClass } from "../path-classes.ts"
@@ -135,15 +135,24 @@ function finding(
 
 /** `> $file`: a name of which nothing is known. `> "$name.html"` ends in a way that none of the protected files does. */
 function isComputed(call: Invocation, { word, method }: WrittenPath): boolean {
-  if (word.known) return false
+  if (word.known || isNewFile(call, word)) return false
   if (isEditedPath(word, call.facts)) return true
   if (method === "delete" || method === "copy") return false
+  // As with `git ls-files '*.ts' | xargs sed -i …`.
+  if (method.startsWith("in-place edit") && isListedFile(word, call.command.directory, call.facts)) return false
   return (
     absolutePath(word, call.command.directory) === undefined &&
     /^(?:\$\w+|\$\{\w+\}|\$\(.*\)|`.*`)$/su.test(word.text) &&
     !HARMLESS_VARIABLE.test(word.text)
   )
 }
+
+/** `F=$(mktemp); … > "$F"`, unless a link may have taken the place of the file. */
+function isNewFile({ understood }: Invocation, word: ShellWord): boolean {
+  return createdPath(word) !== undefined && !understood.commands.some(({ program }) => LINKS.has(program ?? ""))
+}
+
+const LINKS: ReadonlySet<string> = new Set(["ln", "gln", "link"])
 
 /** Files in which a CI system collects results. */
 const HARMLESS_VARIABLE = /^\$\{?GITHUB_(?:OUTPUT|ENV|STEP_SUMMARY|PATH)\}?$/u

@@ -2,7 +2,7 @@ import { expandAgain, runIndex, runIndexValue } from "../expansion/expand-word.t
 import type { Call, Field, Interpreter, Outcome } from "../interpreter.ts"
 import { arithmeticValue } from "../expansion/expand-word.ts"
 import { doubtNamedCommand, rememberNamedCommands } from "../named-commands.ts"
-import { HIDDEN_NAMES, joinNames } from "../name-source.ts"
+import { asPart, HIDDEN_NAMES, joinNames } from "../name-source.ts"
 import { formatPrintf } from "../output/printf.ts"
 import { knownWord, textValue, UNKNOWN, unknownFrom, UNSET } from "../scope.ts"
 import type { Value } from "../scope.ts"
@@ -92,7 +92,7 @@ function assignOperands(call: Call, interpreter: Interpreter): readonly string[]
     if (index !== undefined || before === undefined) frame.scope.setVariable(name, UNKNOWN)
     else {
       const known = word.known && before.known
-      const names = joinNames(before.names, word.names)
+      const names = append === "+" ? joinNames(before.names, word.names) : word.names
       frame.scope.setVariable(name, {
         kind: "text",
         word: { text: before.text + text, known, pattern: false, ...(names !== undefined && { names }) },
@@ -130,7 +130,13 @@ export function readInput(call: Call, interpreter: Interpreter): Result {
   if (text !== undefined) runIndexValue(text, { frame, interpreter })
   const array = options.get("a")
   if (text === undefined || separators === undefined || options.has("u") || options.has("d") || options.has("n")) {
-    const line = unknownFrom(options.has("u") ? HIDDEN_NAMES : frame.input.names)
+    // A line that is read in pieces, or of which the ends are cut off, is no longer the name that it was.
+    const isWhole =
+      names.length === 1 &&
+      [...options.keys()].every((letter) => letter === "r") &&
+      /^[ \t\n]*$/u.test(separators ?? "x")
+    const source = isWhole ? frame.input.names : asPart(frame.input.names)
+    const line = unknownFrom(options.has("u") ? HIDDEN_NAMES : source)
     for (const name of array === undefined ? names : [array]) frame.scope.setVariable(name, line)
     if (names.length === 0 && array === undefined) frame.scope.setVariable("REPLY", line)
     return "open"
@@ -195,7 +201,7 @@ export function readLines(call: Call, interpreter: Interpreter): Result {
   if (input.text !== undefined) runIndexValue(input.text, { frame: call.frame, interpreter })
   const lines = input.text?.replace(/\n$/u, "").split("\n")
   if (lines === undefined || lines.length > 1000 || options.has("d") || options.has("u"))
-    scope.setVariable(name, unknownFrom(options.has("u") ? HIDDEN_NAMES : input.names))
+    scope.setVariable(name, unknownFrom(options.has("u") ? HIDDEN_NAMES : asPart(input.names)))
   else
     scope.setVariable(name, {
       kind: "list",

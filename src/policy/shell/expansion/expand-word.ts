@@ -7,6 +7,7 @@ import type { OperandExpansion, ParameterWords } from "./expand-parameter.ts"
 import { FieldBuilder } from "./field-builder.ts"
 import { COMPUTED_INPUT } from "../interpreter.ts"
 import type { Field, Frame, Interpreter } from "../interpreter.ts"
+import { asPart } from "../name-source.ts"
 import { knownWord, nameSource, textValue, UNKNOWN } from "../scope.ts"
 import { quotePattern } from "./shell-pattern.ts"
 import type { NameSource, ShellWord } from "../understood-command.ts"
@@ -162,9 +163,11 @@ function expandParts(parts: readonly WordPart[], expansion: Expansion): readonly
   }
   const fields = builder.finish()
   if (separators !== undefined) return fields
-  return fields.map((field) =>
-    field.known && parts.some(isExpansion) ? { ...field, known: false, splits: true } : field,
-  )
+  return fields.map((field) => {
+    if (field.known) return parts.some(isExpansion) ? { ...field, known: false, splits: true } : field
+    const names = asPart(field.names)
+    return names === undefined ? field : { ...field, names }
+  })
 }
 
 function isExpansion({ type }: WordPart): boolean {
@@ -367,7 +370,8 @@ class PartExpansion {
     if (found === undefined) {
       const name = part.type === "SimpleExpansion" ? part.text.slice(1) : part.parameter
       const value = this.#expansion.frame.scope.variable(name)
-      this.#addUnknown(part.text, isQuoted, value === undefined ? undefined : nameSource(value))
+      const names = value === undefined ? undefined : nameSource(value)
+      this.#addUnknown(part.text, isQuoted, isPlain(part) ? names : asPart(names))
       return
     }
     const listed = found.words.find(({ names }) => names !== undefined)?.names
@@ -382,7 +386,7 @@ class PartExpansion {
       this.#builder.addWord({ text: joined, known: found.words.every(({ known }) => known), pattern: false }, true)
       return
     }
-    this.#builder.addWords(found.words, isQuoted)
+    this.#builder.addWords(isPlain(part) ? found.words : found.words.map(wordAsPart), isQuoted)
   }
 
   #operands(): OperandExpansion {
@@ -406,6 +410,16 @@ class PartExpansion {
       again: (text) => expandAgain(text, expansion),
     }
   }
+}
+
+/** `$name` or `${name}`: the value as it is. */
+function isPlain(part: Extract<WordPart, { type: "SimpleExpansion" | "ParameterExpansion" }>): boolean {
+  return part.type === "SimpleExpansion" || part.text === `\${${part.parameter}}`
+}
+
+function wordAsPart(word: ShellWord): ShellWord {
+  const names = asPart(word.names)
+  return names === undefined || names === word.names ? word : { ...word, names }
 }
 
 function isList(part: WordPart | undefined): boolean {

@@ -1,10 +1,13 @@
 import type { Field } from "../interpreter.ts"
-import { joinNames } from "../name-source.ts"
+import { asPart, joinNames } from "../name-source.ts"
 import type { NameSource, ShellWord } from "../understood-command.ts"
 
 /** A longer word is not known. It is as long as the longest line, so that only repeated expansion can reach it. */
 const LONGEST_WORD = 262_144
 const LONGEST_UNKNOWN_WORD = 16_384
+
+/** No splitting, and the one of a shell in which `IFS` was not changed. */
+const USUAL_SEPARATORS: ReadonlySet<string> = new Set(["", " \t\n"])
 
 /** Puts the parts of a word together and splits unquoted expansions into several words. */
 export class FieldBuilder {
@@ -17,6 +20,10 @@ export class FieldBuilder {
   #splits = false
   #process: Field["process"]
   #names: NameSource | undefined
+  /** The text of the only part, when it is one that the shell computes and does not split in an unusual way. */
+  #only: string | undefined
+  /** Parts that are too long are missing in the text. */
+  #isCut = false
 
   constructor(separators: string) {
     this.#separators = separators
@@ -30,7 +37,10 @@ export class FieldBuilder {
   #append(text: string): void {
     const longest = this.#isKnown ? LONGEST_WORD : LONGEST_UNKNOWN_WORD
     if (this.#text.length + text.length <= longest) this.#text += text
-    else this.#isKnown = false
+    else {
+      this.#isKnown = false
+      this.#isCut = true
+    }
   }
 
   addLiteral(text: string): void {
@@ -46,7 +56,7 @@ export class FieldBuilder {
   /** A part that only the shell can compute. */
   addUnknown(text: string, isQuoted: boolean, names?: NameSource): void {
     this.#isKnown = false
-    if (names !== undefined) this.#names = joinNames(this.#names, names)
+    this.#addNames(names, { text, isQuoted })
     this.#append(text)
     this.#isPresent = true
     if (!isQuoted) this.#splits = true
@@ -68,7 +78,16 @@ export class FieldBuilder {
       this.#splits = true
     }
     if (word.pattern) this.#isPattern = true
-    if (word.names !== undefined) this.#names = joinNames(this.#names, word.names)
+    this.#addNames(word.names, { text: word.text, isQuoted })
+  }
+
+  #addNames(
+    names: NameSource | undefined,
+    { text, isQuoted }: { readonly text: string; readonly isQuoted: boolean },
+  ): void {
+    if (names === undefined) return
+    this.#only = isQuoted || USUAL_SEPARATORS.has(this.#separators) ? text : undefined
+    this.#names = this.#names === undefined ? names : joinNames(this.#names, names)
   }
 
   /** As "$@" does: the first word joins what came before, the last one what follows. */
@@ -117,6 +136,7 @@ export class FieldBuilder {
   }
 
   break(): void {
+    const names = this.#text === this.#only && !this.#isCut ? this.#names : asPart(this.#names)
     if (this.#isPresent) {
       this.#fields.push({
         text: this.#text,
@@ -124,7 +144,7 @@ export class FieldBuilder {
         pattern: this.#isPattern,
         ...(this.#splits && { splits: true }),
         ...(this.#process !== undefined && { process: this.#process }),
-        ...(this.#names !== undefined && { names: this.#names }),
+        ...(names !== undefined && { names }),
       })
     }
     this.#text = ""
@@ -134,6 +154,8 @@ export class FieldBuilder {
     this.#splits = false
     this.#process = undefined
     this.#names = undefined
+    this.#only = undefined
+    this.#isCut = false
   }
 
   finish(): readonly Field[] {

@@ -3,6 +3,7 @@ import { UNKNOWN_OUTCOME } from "../interpreter.ts"
 import { printedPaths } from "../output/printed-paths.ts"
 import { fileNames, fileText } from "../redirections.ts"
 import { knownWord } from "../scope.ts"
+import { asPart } from "../name-source.ts"
 import type { NameSource } from "../understood-command.ts"
 import { findCommand, joinWords, optionValue, runInside, runInsideText } from "./unwrap.ts"
 
@@ -39,7 +40,8 @@ export function runFind(call: Call, interpreter: Interpreter): void {
 /** A word whose mark is replaced when the command runs. */
 function withUnknown(word: Field, mark: string, names?: NameSource): Field {
   if (mark === "" || !word.text.includes(mark)) return word
-  return names === undefined ? { ...word, known: false } : { ...word, known: false, names }
+  const part = asPart(names)
+  return part === undefined ? { ...word, known: false } : { ...word, known: false, names: part }
 }
 
 const XARGS = {
@@ -92,7 +94,8 @@ function argumentInput(file: Field | undefined, { frame }: Call): Pick<Input, "t
 }
 
 function unknownWords(names: NameSource | undefined): Field {
-  return names === undefined ? UNKNOWN_WORDS : { ...UNKNOWN_WORDS, names }
+  const part = asPart(names)
+  return part === undefined ? UNKNOWN_WORDS : { ...UNKNOWN_WORDS, names: part }
 }
 
 function replacementMark(own: readonly Field[]): string | undefined {

@@ -1,12 +1,22 @@
 import type { Call, Field } from "../interpreter.ts"
-import { HIDDEN_NAMES, joinNames, wordNames } from "../name-source.ts"
+import { asPart, HIDDEN_NAMES, joinNames, wordNames } from "../name-source.ts"
+import { listedFiles } from "./listed-files.ts"
 import { printedPaths } from "./printed-paths.ts"
 import { fileNames } from "../redirections.ts"
+import { temporaryPath } from "./temporary-path.ts"
 import type { NameSource } from "../understood-command.ts"
 
 /** Where the output of a program comes from when its text is not known. */
 export function outputNames(name: string, call: Call): NameSource | undefined {
-  return joinNames(listedIn(name, call), joinNames(printedPaths(name, call), pathsOf(call.frame.input.names)))
+  const complete = completePaths(name, call)
+  if (complete.length > 0) return { files: [], isHidden: false, paths: complete, isComplete: true }
+  return asPart(joinNames(listedIn(name, call), joinNames(printedPaths(name, call), pathsOf(call.frame.input.names))))
+}
+
+/** All that a program can print, where that is known. */
+function completePaths(name: string, call: Call): readonly string[] {
+  const path = name === "mktemp" ? temporaryPath(call) : undefined
+  return path === undefined ? listedFiles(name, call) : [path]
 }
 
 /** A program may pass on the paths in its input. */
