@@ -168,7 +168,7 @@ const VECTORS: Readonly<Record<string, readonly string[]>> = {
     "ｒｍ -rf build",
   ],
   "ask: recursive delete (long flag)": ["rm --recursive tmp"],
-  "ask: delete in root path": ["rm /srv/x", "rm -rf /tmp/x", "rm -rf /etc/nginx", 'rm -rf "/ tmp', 'echo "rm -rf /"'],
+  "ask: delete in root path": ["rm /tmp/x", "rm -rf /tmp/x", "rm -rf /etc/nginx", 'rm -rf "/ tmp', 'echo "rm -rf /"'],
   "ask: find -delete": ["find / -delete", "find . -name '*.pyc' -delete"],
   "ask: disk copy": ["dd if=in.img of=out.img"],
   "ask: kill all processes": ["kill -1 1234"],

@@ -19,12 +19,7 @@ import {
 import type { TextRule } from "./text-rules.ts"
 
 export const RISKY_TEXT: readonly TextRule[] = [
-  {
-    key: "delete in root path",
-    words: ["rm"],
-    patterns: [text(String.raw`${RM}${FLAGS}${SPACE}${QUOTE}/(?!(?:var\/)?tmp\/[\w*?-])`)],
-    effects: CODE,
-  },
+  { key: "delete in root path", words: ["rm"], patterns: [text(`${RM}${FLAGS}${SPACE}${QUOTE}/`)], effects: CODE },
   {
     key: "recursive delete",
     words: ["rm"],

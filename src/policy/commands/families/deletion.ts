@@ -79,18 +79,9 @@ function deletion(call: Invocation, word: ShellWord | undefined): readonly Effec
   return paths.length === 0 ? [{ kind: "delete", path: undefined }] : paths.map((path) => ({ kind: "delete", path }))
 }
 
-/** An operand outside the user's home that is written as an absolute path, other than a file in a temporary directory. */
-const isRootPath = (call: Invocation, word: ShellWord): boolean =>
-  word.text.startsWith("/") &&
-  !isWithin(word.text, call.facts.userHome) &&
-  (isRecursive(call) || !isTemporaryFile(call, word))
-
-/** Names that begin with a dot are those of sockets and locks, and a pattern without any letter is everything. */
-const isTemporaryFile = (call: Invocation, word: ShellWord): boolean =>
-  word.known &&
-  pathForms(word, call.command.directory, call.facts).every((path) => TEMPORARY_FILE.test(path)) &&
-  /\w/u.test(word.text.slice(word.text.lastIndexOf("/")))
-const TEMPORARY_FILE = /^\/(?:private\/)?(?:var\/)?tmp(?:\/[^./][^/]*)+$/u
+/** An operand outside the user's home that is written as an absolute path. */
+const isRootPath = (call: Invocation, { text }: ShellWord): boolean =>
+  text.startsWith("/") && !isWithin(text, call.facts.userHome)
 
 const findStarts = (call: Invocation): readonly ShellWord[] => {
   const end = call.words.findIndex(({ text }) => /^[-(!]/u.test(text) && !/^-[HLP]$/u.test(text))
