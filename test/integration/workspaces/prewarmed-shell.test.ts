@@ -73,8 +73,9 @@ async function open(kind: "plain" | "sandboxed", starter: Starter = "Hermes"): P
     run,
     output: async (command, more) => (await run(command, more)).output,
     prewarmed: async () => {
-      await expect.poll(() => shells().length, POLL).toBe(1)
-      return shells()[0]!
+      let found: readonly number[] = []
+      await expect.poll(() => (found = shells()).length, POLL).toBe(1)
+      return found[0]!
     },
     [Symbol.asyncDispose]: async () => {
       await workspace.close()
@@ -112,7 +113,7 @@ describe.each(KINDS.flatMap((kind) => STARTERS.map((starter) => [kind, starter] 
 
     test("provides the command with the same environment as a new shell", async () => {
       await using opened = await open(kind, starter)
-      const inspect = `echo "$0 $- $SECONDS $# $LINENO"; readlink /proc/self/fd/0; ls /proc/self/fd | wc -l; set | grep -c '^__hermes_s'
+      const inspect = `echo "$0 $- $((SECONDS > 1)) $# $LINENO"; readlink /proc/self/fd/0; ls /proc/self/fd | wc -l; set | grep -c '^__hermes_s'
       pwd; echo "\${LC_ALL-none}"; nosuchcommand; set -x; true`
       const fresh = await opened.output(inspect)
       await opened.prewarmed()
