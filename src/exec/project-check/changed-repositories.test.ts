@@ -127,7 +127,7 @@ test("a git directory whose files are older than the command is checked when it 
   expect(existsSync(project.at("new/.git/config"))).toBe(false)
 })
 
-test("a new link in the place of a known repository is renamed, and what is behind it stays", async () => {
+test("a new link instead of a known repository is renamed, and what is behind it stays", async () => {
   await using project = await open()
   appendFileSync(project.at("mine/.git/config"), HOSTILE)
   await project.run(() => {

@@ -39,7 +39,7 @@ export function checkChangedRepository(directory: string, options: ChangedReposi
   // What is behind a new link may be the user's.
   if (link !== undefined && isChangedSince(link, startedMs))
     return changed.some((parts) => programsIn(parts).length > 0) ? [undo(link, undefined, writable) ?? []].flat() : []
-  // A pipe in the place of the settings would have no text.
+  // A named pipe has no text that could be judged.
   const special = renameSpecialFiles(gitDirectoryOf(directory), READ_BY_GIT, options)
   return [...special, ...changed.flatMap((parts) => judgeParts(directory, parts, options))]
 }

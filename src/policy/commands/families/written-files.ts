@@ -147,7 +147,7 @@ function isComputed(call: Invocation, { word, method }: WrittenPath): boolean {
   )
 }
 
-/** `F=$(mktemp); … > "$F"`, unless a link may have taken the place of the file. */
+/** `F=$(mktemp); … > "$F"`, unless a link may have replaced the file. */
 function isNewFile({ understood }: Invocation, word: ShellWord): boolean {
   return createdPath(word) !== undefined && !understood.commands.some(({ program }) => LINKS.has(program ?? ""))
 }
